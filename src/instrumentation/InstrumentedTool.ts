@@ -1,0 +1,78 @@
+/**
+ * What is known of one tool of an instrumented toolkit before any call: computed once, read on every call.
+ */
+import * as Context from "effect/Context"
+import * as Tool from "effect/ai/Tool"
+import * as ContentPolicy from "../content/ContentPolicy.ts"
+import * as SensitiveSchema from "../content/SensitiveSchema.ts"
+import { OPERATION_EXECUTE_TOOL, OTHER, TOOL_TYPE_FUNCTION } from "../semconv/Attributes.ts"
+import * as ToolMetrics from "./ToolMetrics.ts"
+
+/**
+ * Annotation for a tool that is no plain `function`: its `gen_ai.tool.type`, for example `datastore`.
+ *
+ * `Search.annotate(ToolType, "datastore")`
+ */
+export class ToolType extends Context.Service<ToolType, string>()(
+  "toolspan/instrumentation/InstrumentedTool/ToolType"
+) {}
+
+/** One tool, or what stands for every tool that the toolkit lacks. */
+export class InstrumentedTool {
+  readonly spanName: string
+  /** Undefined for a tool that the toolkit lacks: nothing is known of it. */
+  readonly type: string | undefined
+  readonly tool: Tool.Any | undefined
+  readonly metrics: ToolMetrics.SeriesOfTool
+
+  readonly #policies = new WeakMap<ContentPolicy.Policy, ContentPolicy.Policy>()
+  #argumentsMask: SensitiveSchema.Mask | undefined | null = null
+  #resultMask: SensitiveSchema.Mask | undefined | null = null
+
+  constructor(tool: Tool.Any | undefined) {
+    this.tool = tool
+    this.spanName =
+      tool === undefined ? OPERATION_EXECUTE_TOOL : `${OPERATION_EXECUTE_TOOL} ${tool.name}`
+    this.type =
+      tool === undefined
+        ? undefined
+        : (Context.getOrUndefined(tool.annotations, ToolType) ?? TOOL_TYPE_FUNCTION)
+    this.metrics = new ToolMetrics.SeriesOfTool(tool?.name ?? OTHER, this.type)
+  }
+
+  /** The policy for this tool's content: its own annotation wins over the one in force. */
+  policy(inForce: ContentPolicy.Policy): ContentPolicy.Policy {
+    let policy = this.#policies.get(inForce)
+    if (policy === undefined) {
+      const own =
+        this.tool === undefined
+          ? undefined
+          : Context.getOrUndefined(this.tool.annotations, ContentPolicy.ToolContent)
+      policy = ContentPolicy.forTool(inForce, own)
+      this.#policies.set(inForce, policy)
+    }
+    return policy
+  }
+
+  /** Sensitive places of the encoded parameters. */
+  get argumentsMask(): SensitiveSchema.Mask | undefined {
+    if (this.#argumentsMask === null) {
+      const tool = this.tool
+      this.#argumentsMask =
+        tool === undefined
+          ? undefined
+          : SensitiveSchema.maskOf(
+              Tool.isDynamic(tool) && tool.jsonSchema !== undefined ? tool.jsonSchema : tool.parametersSchema
+            )
+    }
+    return this.#argumentsMask
+  }
+
+  /** Sensitive places of the encoded result. */
+  get resultMask(): SensitiveSchema.Mask | undefined {
+    if (this.#resultMask === null) {
+      this.#resultMask = this.tool === undefined ? undefined : SensitiveSchema.maskOf(this.tool.successSchema)
+    }
+    return this.#resultMask
+  }
+}

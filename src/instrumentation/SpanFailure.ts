@@ -1,0 +1,36 @@
+/**
+ * The failure that a tool span ends with: of our making, so that neither status description nor exception event shows the tool's
+ * own cause.
+ */
+import * as Exit from "effect/Exit"
+import type { Ending } from "./Ending.ts"
+
+const phrases: Readonly<Record<string, string>> = {
+  failure: "The tool failed",
+  invalid_arguments: "The tool's parameters did not decode",
+  invalid_result: "The tool's result did not validate",
+  defect: "The tool died",
+  unknown_tool: "The toolkit has no such tool"
+}
+
+class ToolCallError extends Error {
+  constructor(name: string, message: string) {
+    super(message)
+    this.name = name
+    // A stack of ours would say nothing of the tool's.
+    this.stack = `${name}: ${message}`
+  }
+}
+
+/**
+ * The exit of the span. Only what the contract calls an error fails; a cancelled call is an interruption. `message` is the text that
+ * the content policy let through.
+ */
+export const exitOf = (ending: Ending, message: string | undefined): Exit.Exit<void, Error> => {
+  if (ending.failure !== undefined) {
+    return Exit.fail(
+      new ToolCallError(ending.failure.errorType, message ?? phrases[ending.outcome] ?? ending.outcome)
+    )
+  }
+  return ending.outcome === "cancelled" ? Exit.interrupt() : Exit.void
+}

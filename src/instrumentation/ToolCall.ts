@@ -1,0 +1,206 @@
+/**
+ * One call of `handle`, from its start to its one end: what is written on its span and counted on its metrics.
+ *
+ * The call is told what happens and changes nothing; a tracer that throws is ignored. Which content may be written is for
+ * `SpanContent.ts`, how a call is watched for `ResultStream.ts` and `ToolkitInstrumentation.ts`.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import type * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Pull from "effect/Pull"
+import * as References from "effect/References"
+import type * as Tracer from "effect/Tracer"
+import * as ContentPolicy from "../content/ContentPolicy.ts"
+import { CurrentAgent, CurrentConversation, type Origin } from "../propagation/Origin.ts"
+import {
+  ATTR_ERROR_TYPE,
+  ATTR_GEN_AI_AGENT_NAME,
+  ATTR_GEN_AI_CONVERSATION_ID,
+  ATTR_GEN_AI_OPERATION_NAME,
+  ATTR_GEN_AI_TOOL_CALL_ID,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_GEN_AI_TOOL_TYPE,
+  ATTR_TOOLSPAN_APPROVAL_ID,
+  ATTR_TOOLSPAN_TOOL_ATTEMPT,
+  ATTR_TOOLSPAN_TOOL_FAILURE_ORIGIN,
+  ATTR_TOOLSPAN_TOOL_OUTCOME,
+  ATTR_TOOLSPAN_TOOL_PRELIMINARY_COUNT,
+  OPERATION_EXECUTE_TOOL,
+  PRELIMINARY_EVENT_LIMIT
+} from "../semconv/Attributes.ts"
+import * as Ending from "./Ending.ts"
+import type { InstrumentedTool } from "./InstrumentedTool.ts"
+import type { Options } from "./Options.ts"
+import { SpanContent } from "./SpanContent.ts"
+import * as SpanFailure from "./SpanFailure.ts"
+import type * as ToolMetrics from "./ToolMetrics.ts"
+import * as ToolSpan from "./ToolSpan.ts"
+
+/** What one `handle` was given. */
+export interface Request {
+  readonly tool: InstrumentedTool
+  readonly toolName: string
+  readonly toolCallId: string | undefined
+  readonly params: unknown
+  readonly origin: Origin | undefined
+}
+
+/** What is the same for all calls of a toolkit. */
+export interface Settings {
+  readonly options: Options
+  /** Undefined: the policy of the scope of the call. */
+  readonly policy: ContentPolicy.Policy | undefined
+}
+
+/** Longest name of a tool that the toolkit lacks, in characters: a model can make up any. */
+const UNKNOWN_NAME_LIMIT = 256
+
+export class ToolCall {
+  /** The span of this call; undefined when nobody traces. */
+  readonly span: Tracer.Span | undefined
+
+  readonly #clock: Clock.Clock
+  readonly #timed: boolean
+  readonly #startTime: bigint
+  readonly #series: ToolMetrics.ToolSeries | undefined
+  /** Undefined when the span is not recorded: then nothing is looked at for it. */
+  readonly #content: SpanContent | undefined
+  #final: Ending.Ending | undefined
+  #preliminary = 0
+  #ended = false
+  #onEnd: (() => void) | undefined
+
+  constructor(
+    request: Request,
+    { options, policy }: Settings,
+    tracer: Tracer.Tracer | undefined,
+    fiber: Fiber.Fiber<unknown, unknown>
+  ) {
+    const { origin, tool } = request
+    const agentName = fiber.getRef(CurrentAgent) ?? options.agentName
+    this.#clock = fiber.getRef(Clock.Clock)
+    this.#timed = fiber.getRef(References.TracerTimingEnabled)
+    this.#startTime = this.#clock.currentTimeNanosUnsafe()
+    if (options.metrics !== false) {
+      this.#series = tool.metrics.in(fiber.context, agentName)
+      this.#series.started()
+    }
+    if (tracer === undefined) return
+    const current = ToolSpan.propagated(fiber.cache.span)
+    const parent = origin?.parent ?? current
+    this.span = ToolSpan.open(
+      tracer,
+      fiber,
+      tool.spanName,
+      parent,
+      parent?.spanId === current?.spanId ? undefined : current,
+      this.#spanTime(this.#startTime),
+      initialAttributes(request, agentName, fiber.getRef(CurrentConversation) ?? options.conversationId)
+    )
+    if (this.span?.sampled !== true) return
+    const inForce = policy ?? fiber.getRef(ContentPolicy.ContentPolicy)
+    this.#content = new SpanContent(this.span, tool.policy(inForce), tool, request.toolName, fiber.context)
+    this.#content.started(request.params)
+    if (options.attributes !== undefined) {
+      const { params, toolCallId, toolName } = request
+      this.#content.custom(options.attributes, { toolName, toolCallId, params })
+    }
+  }
+
+  /** Has `f` run when the call ends, however it does. */
+  onEnd(f: () => void): void {
+    this.#onEnd = f
+  }
+
+  /** A read of the result stream ended. */
+  readonly pulled = (exit: Exit.Exit<ReadonlyArray<Ending.Result>, unknown>): undefined => {
+    if (this.#ended) return
+    if (exit._tag === "Success") {
+      this.#elements(exit.value)
+    } else if (Pull.isDoneCause(exit.cause)) {
+      this.end(this.#final ?? Ending.abandoned)
+    } else {
+      this.failed(exit.cause)
+    }
+  }
+
+  /** `handle`, or its result stream, failed. An interruption after the final result takes nothing back. */
+  failed(cause: Cause.Cause<unknown>): void {
+    const kept = this.#final !== undefined && Cause.hasInterruptsOnly(cause)
+    this.end(kept && this.#final !== undefined ? this.#final : Ending.fromCause(cause))
+  }
+
+  /** Nobody reads on: the stream was closed, or the calling fiber ended. */
+  closed(otherwise: Ending.Ending): void {
+    this.end(this.#final ?? otherwise)
+  }
+
+  /** Ends the call. The first time counts. */
+  end(ending: Ending.Ending): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#onEnd?.()
+    const endTime = this.#clock.currentTimeNanosUnsafe()
+    if (this.span !== undefined) this.#endSpan(this.span, ending, endTime)
+    this.#series?.ended(ending, Number(endTime - this.#startTime) / 1e9)
+  }
+
+  #elements(results: ReadonlyArray<Ending.Result>): void {
+    for (const result of results) {
+      if (!result.preliminary) {
+        this.#final = Ending.fromResult(result)
+        if (!result.isFailure) this.#content?.result(result.encodedResult)
+      } else if (++this.#preliminary <= PRELIMINARY_EVENT_LIMIT) {
+        this.#content?.preliminary(
+          result.encodedResult,
+          this.#spanTime(this.#clock.currentTimeNanosUnsafe())
+        )
+      }
+    }
+  }
+
+  #endSpan(span: Tracer.Span, ending: Ending.Ending, endTime: bigint): void {
+    const { failure, outcome } = ending
+    try {
+      let message: string | undefined
+      if (this.#content !== undefined) {
+        span.attribute(ATTR_TOOLSPAN_TOOL_OUTCOME, outcome)
+        if (this.#preliminary > 0) span.attribute(ATTR_TOOLSPAN_TOOL_PRELIMINARY_COUNT, this.#preliminary)
+        if (failure !== undefined) {
+          span.attribute(ATTR_ERROR_TYPE, failure.errorType)
+          if (failure.origin !== undefined) {
+            span.attribute(ATTR_TOOLSPAN_TOOL_FAILURE_ORIGIN, failure.origin)
+          }
+          message = this.#content.failure(failure)
+        }
+        this.#content.ended()
+      }
+      span.end(this.#spanTime(endTime), SpanFailure.exitOf(ending, message))
+    } catch {
+      // The tracer failed; the call did not.
+    }
+  }
+
+  #spanTime(time: bigint): bigint {
+    return this.#timed ? time : 0n
+  }
+}
+
+const initialAttributes = (
+  { origin, tool, toolCallId, toolName }: Request,
+  agentName: string | undefined,
+  conversationId: string | undefined
+): ToolSpan.Attributes => {
+  const attributes: Record<string, string | number> = {
+    [ATTR_GEN_AI_OPERATION_NAME]: OPERATION_EXECUTE_TOOL,
+    [ATTR_GEN_AI_TOOL_NAME]: tool.tool === undefined ? toolName.slice(0, UNKNOWN_NAME_LIMIT) : toolName
+  }
+  if (tool.type !== undefined) attributes[ATTR_GEN_AI_TOOL_TYPE] = tool.type
+  if (toolCallId !== undefined) attributes[ATTR_GEN_AI_TOOL_CALL_ID] = toolCallId
+  if (agentName !== undefined) attributes[ATTR_GEN_AI_AGENT_NAME] = agentName
+  if (conversationId !== undefined) attributes[ATTR_GEN_AI_CONVERSATION_ID] = conversationId
+  if (origin?.approvalId !== undefined) attributes[ATTR_TOOLSPAN_APPROVAL_ID] = origin.approvalId
+  if (origin?.attempt !== undefined) attributes[ATTR_TOOLSPAN_TOOL_ATTEMPT] = origin.attempt
+  return attributes
+}

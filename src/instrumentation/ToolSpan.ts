@@ -1,0 +1,75 @@
+/**
+ * Opens the span of a tool call on whatever tracer is in force.
+ *
+ * Follows what `Effect.withSpan` does with the references of its scope (annotations, links, levels, timing), and adds two things: the
+ * attributes are there when the span is created (for samplers, with the tracer of `sdk/`; other tracers get them right after), and a
+ * tracer that throws costs the span, not the call.
+ */
+import * as Context from "effect/Context"
+import type * as Fiber from "effect/Fiber"
+import * as LogLevel from "effect/LogLevel"
+import * as Option from "effect/Option"
+import * as References from "effect/References"
+import * as Tracer from "effect/Tracer"
+import { ATTR_GEN_AI_OPERATION_NAME } from "../semconv/Attributes.ts"
+import { InitialAttributes } from "../semconv/SpanStart.ts"
+
+/** Attributes of a span at its creation. */
+export type Attributes = Readonly<Record<string, string | number | boolean>>
+
+/**
+ * The tracer that records for somebody, or undefined: tracing is off, or there is only Effect's default tracer, whose spans nobody
+ * reads.
+ */
+export const activeTracer = (fiber: Fiber.Fiber<unknown, unknown>): Tracer.Tracer | undefined => {
+  const { tracer, tracerEnabled } = fiber.cache
+  return tracerEnabled && tracer !== Tracer.nativeTracer ? tracer : undefined
+}
+
+/** Opens the span. `attributes` must hold `gen_ai.operation.name`. Undefined when the tracer throws. */
+export const open = (
+  tracer: Tracer.Tracer,
+  fiber: Fiber.Fiber<unknown, unknown>,
+  name: string,
+  parent: Tracer.AnySpan | undefined,
+  link: Tracer.AnySpan | undefined,
+  startTime: bigint,
+  attributes: Attributes
+): Tracer.Span | undefined => {
+  try {
+    const scoped = fiber.getRef(References.TracerSpanLinks)
+    const span = tracer.span({
+      name,
+      parent: parent === undefined ? Option.none() : Option.some(parent),
+      annotations: Context.make(InitialAttributes, attributes),
+      links: link === undefined ? scoped.slice() : [...scoped, { span: link, attributes: {} }],
+      startTime,
+      kind: "internal",
+      root: false,
+      sampled:
+        parent?.sampled !== false &&
+        !LogLevel.isGreaterThan(
+          fiber.getRef(Tracer.MinimumTraceLevel),
+          fiber.getRef(Tracer.CurrentTraceLevel)
+        )
+    })
+    setAll(span, fiber.getRef(References.TracerSpanAnnotations))
+    if (!span.attributes.has(ATTR_GEN_AI_OPERATION_NAME)) setAll(span, attributes)
+    return span
+  } catch {
+    return undefined
+  }
+}
+
+const setAll = (span: Tracer.Span, attributes: Readonly<Record<string, unknown>>): void => {
+  for (const key in attributes) span.attribute(key, attributes[key])
+}
+
+/** The nearest span that takes part in traces, as upstream finds the parent of a new span. */
+export const propagated = (span: Tracer.AnySpan | undefined): Tracer.AnySpan | undefined => {
+  let current = span
+  while (current !== undefined && Context.get(current.annotations, Tracer.DisablePropagation)) {
+    current = current._tag === "Span" ? Option.getOrUndefined(current.parent) : undefined
+  }
+  return current
+}

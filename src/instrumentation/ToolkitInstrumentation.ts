@@ -1,0 +1,204 @@
+/**
+ * Wraps a toolkit: one OpenTelemetry span (`execute_tool {tool}`) and metrics for each call of `handle`, and the toolkit stays the same
+ * toolkit, with the same tools, types, results, errors and timing.
+ *
+ * Implements the `execute_tool` span and the `gen_ai.execute_tool.duration` metric of the OpenTelemetry GenAI conventions.
+ * Approvals and the model's turn are not seen from here. `Toolkit.merge` reads only the tools of what it merges: merge first,
+ * instrument last.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
+import type * as Tracer from "effect/Tracer"
+import type * as Tool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
+import * as ContentPolicy from "../content/ContentPolicy.ts"
+import { CurrentAgent, ToolCallOrigin } from "../propagation/Origin.ts"
+import { CallScope } from "./CallScope.ts"
+import * as CallingFiber from "./CallingFiber.ts"
+import { InstrumentedTool } from "./InstrumentedTool.ts"
+import { type Options, validate } from "./Options.ts"
+import * as ResultStream from "./ResultStream.ts"
+import { type Request, type Settings, ToolCall } from "./ToolCall.ts"
+import * as ToolMetrics from "./ToolMetrics.ts"
+import * as ToolSpan from "./ToolSpan.ts"
+import * as UpstreamAnnotations from "./UpstreamAnnotations.ts"
+
+/** What can be instrumented: a `Toolkit.Toolkit`, or a `Toolkit.WithHandler` of any tools. */
+export type Instrumentable =
+  | Toolkit.Any
+  | { readonly tools: Record<string, Tool.Any>; readonly handle: (...args: never) => unknown }
+
+/** `Toolkit.WithHandler`, seen from where the types of its tools, and the services they need, do not matter. */
+interface WithHandler {
+  readonly tools: Record<string, Tool.Any>
+  readonly handle: (
+    name: string,
+    params: unknown,
+    toolCallId?: string,
+    options?: unknown
+  ) => Effect.Effect<ResultStream.Results, unknown>
+}
+
+export type { Options, ToolCallInfo } from "./Options.ts"
+
+const TypeId = "~toolspan/instrumentation/ToolkitInstrumentation"
+
+/**
+ * Instruments a toolkit. Returns the same type; the tools are the very same objects. A toolkit that is instrumented already is returned
+ * as it is: one span a call, and the options given first stay.
+ *
+ * Agent and conversation come from the scope of the call (`CurrentAgent`, `CurrentConversation`), else from the options; the content
+ * policy from the tool's annotation, else the options, else the scope (`ContentPolicy`).
+ *
+ * Throws an `Error` that names the option, its value and what is allowed, if an option is wrong.
+ */
+export const instrument = <T extends Instrumentable>(toolkit: T, options: Options = {}): T => {
+  validate(options)
+  if (Predicate.hasProperty(toolkit, TypeId)) return toolkit
+  const instrumentation = new Instrumentation(toolkit.tools, options)
+  // The boundary where the toolkit's own types end: what comes back is what was given, with one method replaced.
+  if ("handle" in toolkit) {
+    instrumentation.initialize(Context.empty())
+    return instrumentation.withHandler(toolkit as unknown as WithHandler) as unknown as T
+  }
+  return instrumentToolkit(toolkit as unknown as Effect.Effect<WithHandler>, instrumentation) as unknown as T
+}
+
+/** The method by which a fiber evaluates an effect, as `Tracer.EffectPrimitive` has it. */
+const evaluate = "~effect/Effect/evaluate"
+
+/** A toolkit (which is an effect of its `WithHandler`) that evaluates to an instrumented one, and inherits all else. */
+const instrumentToolkit = (
+  toolkit: Effect.Effect<WithHandler>,
+  instrumentation: Instrumentation
+): Effect.Effect<WithHandler> =>
+  Object.setPrototypeOf(
+    // A toolkit is a function, so that classes can extend it.
+    Object.assign(function () {}, {
+      [evaluate]: (fiber: Fiber.Fiber<unknown, unknown>) => {
+        instrumentation.initialize(fiber.context)
+        return Effect.map(toolkit, (withHandler) => instrumentation.withHandler(withHandler))
+      },
+      [TypeId]: TypeId
+    }),
+    toolkit
+  )
+
+/** The tools of one toolkit, and how each call of `handle` is observed. */
+class Instrumentation {
+  readonly #settings: Settings
+  readonly #tools: ReadonlyMap<string, InstrumentedTool>
+  readonly #unknown = new InstrumentedTool(undefined)
+
+  constructor(tools: Record<string, Tool.Any>, options: Options) {
+    this.#settings = {
+      options,
+      policy: options.content === undefined ? undefined : ContentPolicy.make(options.content)
+    }
+    this.#tools = new Map(Object.entries(tools).map(([name, tool]) => [name, new InstrumentedTool(tool)]))
+  }
+
+  /** Makes the counters of all tools appear, at zero, in the registry of the context. */
+  initialize(context: Context.Context<never>): void {
+    const { options } = this.#settings
+    if (options.metrics === false) return
+    const agentName = Context.get(context, CurrentAgent) ?? options.agentName
+    for (const tool of this.#tools.values()) tool.metrics.in(context, agentName)
+  }
+
+  withHandler(original: WithHandler): WithHandler {
+    if (Predicate.hasProperty(original, TypeId)) return original
+    return Object.assign(Object.create(Object.getPrototypeOf(original)), original, {
+      handle: this.#handle(original),
+      [TypeId]: TypeId
+    })
+  }
+
+  #handle(original: WithHandler): WithHandler["handle"] {
+    const { generateCallId } = this.#settings.options
+    return (name, params, toolCallId, options) =>
+      Effect.withFiber((fiber) => {
+        const run = original.handle(
+          name,
+          params,
+          toolCallId ?? (generateCallId && generated(generateCallId, fiber)),
+          options
+        )
+        const origin = fiber.getRef(ToolCallOrigin)
+        const tracer = ToolSpan.activeTracer(fiber)
+        const call =
+          tracer === undefined && this.#settings.options.metrics === false
+            ? undefined
+            : this.#start({ tool: this.#tool(name), toolName: name, toolCallId, params, origin }, tracer, fiber)
+        const span = viewOf(call?.span, fiber.cache.span, name, params)
+        const scope =
+          span === undefined && origin === undefined ? undefined : new CallScope(span, origin !== undefined)
+        const scoped = scope === undefined ? run : Effect.setContext(run, scope.of(fiber.context))
+        return call === undefined ? scoped : observed(scoped, call, scope, fiber)
+      })
+  }
+
+  #tool(name: string): InstrumentedTool {
+    return this.#tools.get(name) ?? this.#unknown
+  }
+
+  #start(
+    request: Request,
+    tracer: Tracer.Tracer | undefined,
+    fiber: Fiber.Fiber<unknown, unknown>
+  ): ToolCall | undefined {
+    try {
+      return new ToolCall(request, this.#settings, tracer, fiber)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+/** Runs `handle` so that the call learns its end: here if it fails, else from its stream or with the calling fiber. */
+const observed = (
+  handle: ReturnType<WithHandler["handle"]>,
+  call: ToolCall,
+  scope: CallScope | undefined,
+  fiber: Fiber.Fiber<unknown, unknown>
+): ReturnType<WithHandler["handle"]> => {
+  const before = CallingFiber.lastChild(fiber)
+  return Effect.map(
+    Effect.onExitPrimitive(handle, (exit) => {
+      if (exit._tag === "Failure") call.failed(exit.cause)
+      return undefined
+    }),
+    (stream) => {
+      const last = CallingFiber.lastChild(fiber)
+      CallingFiber.endWith(fiber, last === before ? undefined : last, call)
+      return ResultStream.watch(stream, call, scope)
+    }
+  )
+}
+
+/** The span that upstream and the handler see as the current one; undefined where it stays what it is. */
+const viewOf = (
+  own: Tracer.Span | undefined,
+  current: Tracer.AnySpan | undefined,
+  name: string,
+  params: unknown
+): Tracer.Span | undefined =>
+  own !== undefined
+    ? UpstreamAnnotations.dropFromOwn(own, name, params)
+    : current?._tag === "Span"
+      ? UpstreamAnnotations.dropFromShared(current, name, params)
+      : undefined
+
+const generated = (
+  generateCallId: () => string,
+  fiber: Fiber.Fiber<unknown, unknown>
+): string | undefined => {
+  try {
+    return generateCallId()
+  } catch {
+    ToolMetrics.dropped("hook_failed", fiber.context)
+    return undefined
+  }
+}
