@@ -51,6 +51,8 @@ export const PRELIMINARY_EVENT_LIMIT = 16
 
 /** Value of `gen_ai.operation.name` and first word of the span name. */
 export const OPERATION_EXECUTE_TOOL = "execute_tool"
+/** Value of `gen_ai.operation.name` and first word of the span name of an agent's run. */
+export const OPERATION_INVOKE_AGENT = "invoke_agent"
 /** Value of `gen_ai.tool.type` for a tool that the client runs. */
 export const TOOL_TYPE_FUNCTION = "function"
 /** Stands for every value that has no bounded name: unknown tools on metrics, errors without a class. */

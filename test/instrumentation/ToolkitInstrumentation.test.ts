@@ -4,7 +4,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import * as Tool from "effect/ai/Tool"
@@ -106,7 +105,7 @@ describe("one span a call", () => {
       let initial: unknown
       const sampler = Tracer.make({
         span: (options) => {
-          initial = Option.getOrUndefined(Context.getOption(options.annotations, InitialAttributes))
+          initial = Context.getUnsafe(options.annotations, InitialAttributes).attributes
           return tracer.span(options)
         }
       })

@@ -182,7 +182,7 @@ describe("nothing is computed for a span that is not recorded", () => {
           }
         }
       })
-      yield* collect(handle("any", params))
+      yield* Effect.provideService(collect(handle("any", params)), Tracer.Tracer, Tracer.nativeTracer)
       assert.deepStrictEqual([reads.length, called], [0, 0])
       const { tracer } = yield* RecordedSpans.RecordedSpans
       const unsampled = Tracer.make({ span: (options) => tracer.span({ ...options, sampled: false }) })
@@ -191,10 +191,7 @@ describe("nothing is computed for a span that is not recorded", () => {
       yield* Effect.provideService(collect(handle("any", params)), Tracer.Tracer, tracer)
       assert.isAbove(reads.length, 0)
       assert.strictEqual(called, 2)
-    }).pipe(
-      Effect.provide(Layer.mergeAll(anyHandler, RecordedSpans.layer, registry)),
-      Effect.provideService(Tracer.Tracer, Tracer.nativeTracer)
-    )
+    }).pipe(Effect.provide(Layer.mergeAll(anyHandler, RecordedSpans.layer, registry)))
   )
 })
 
