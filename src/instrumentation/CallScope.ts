@@ -21,7 +21,7 @@ export class CallScope {
   }
 
   /** The same context again for the same outer one, for which Effect caches what fibers look up. */
-  of(context: Context.Context<never>): Context.Context<never> {
+  readonly of = (context: Context.Context<never>): Context.Context<never> => {
     if (this.#inner === undefined || this.#outer !== context) {
       let inner = context
       if (this.#span !== undefined) inner = Context.add(inner, Tracer.ParentSpan, this.#span)

@@ -2,6 +2,8 @@
  * What is known of one tool of an instrumented toolkit before any call: computed once, read on every call.
  */
 import * as Context from "effect/Context"
+import type * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import * as Tool from "effect/ai/Tool"
 import * as ContentPolicy from "../content/ContentPolicy.ts"
 import * as SensitiveSchema from "../content/SensitiveSchema.ts"
@@ -24,7 +26,10 @@ export class InstrumentedTool {
   readonly type: string | undefined
   readonly tool: Tool.Any | undefined
   readonly metrics: ToolMetrics.SeriesOfTool
+  /** Whether turning a result into its encoded form runs code of the tool's own, which then belongs to its span. */
+  readonly encodes: boolean
 
+  readonly #content: ContentPolicy.Options | undefined
   readonly #policies = new WeakMap<ContentPolicy.Policy, ContentPolicy.Policy>()
   #argumentsMask: SensitiveSchema.Mask | undefined | null = null
   #resultMask: SensitiveSchema.Mask | undefined | null = null
@@ -37,6 +42,12 @@ export class InstrumentedTool {
       tool === undefined
         ? undefined
         : (Context.getOrUndefined(tool.annotations, ToolType) ?? TOOL_TYPE_FUNCTION)
+    this.#content = tool && Context.get(tool.annotations, ContentPolicy.ToolContent)
+    // Checked now, so that a bad annotation is refused at the start and not on a call.
+    ContentPolicy.forTool(ContentPolicy.make(), this.#content)
+    this.encodes =
+      tool !== undefined &&
+      (tool.toModelOutput !== undefined || transforms(tool.successSchema) || transforms(tool.failureSchema))
     this.metrics = new ToolMetrics.SeriesOfTool(tool?.name ?? OTHER, this.type)
   }
 
@@ -44,11 +55,7 @@ export class InstrumentedTool {
   policy(inForce: ContentPolicy.Policy): ContentPolicy.Policy {
     let policy = this.#policies.get(inForce)
     if (policy === undefined) {
-      const own =
-        this.tool === undefined
-          ? undefined
-          : Context.getOrUndefined(this.tool.annotations, ContentPolicy.ToolContent)
-      policy = ContentPolicy.forTool(inForce, own)
+      policy = ContentPolicy.forTool(inForce, this.#content)
       this.#policies.set(inForce, policy)
     }
     return policy
@@ -76,3 +83,5 @@ export class InstrumentedTool {
     return this.#resultMask
   }
 }
+
+const transforms = ({ ast }: Schema.Top): boolean => SchemaAST.toEncoded(ast) !== ast

@@ -4,7 +4,6 @@
  * The call is told what happens and changes nothing; a tracer that throws is ignored. Which content may be written is for
  * `SpanContent.ts`, how a call is watched for `ResultStream.ts` and `ToolkitInstrumentation.ts`.
  */
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -29,6 +28,7 @@ import {
   OPERATION_EXECUTE_TOOL,
   PRELIMINARY_EVENT_LIMIT
 } from "../semconv/Attributes.ts"
+import type { StartAttributes } from "../semconv/SpanStart.ts"
 import * as Ending from "./Ending.ts"
 import type { InstrumentedTool } from "./InstrumentedTool.ts"
 import type { Options } from "./Options.ts"
@@ -59,6 +59,8 @@ const UNKNOWN_NAME_LIMIT = 256
 export class ToolCall {
   /** The span of this call; undefined when nobody traces. */
   readonly span: Tracer.Span | undefined
+  /** Whether the call has had its end. */
+  ended = false
 
   readonly #clock: Clock.Clock
   readonly #timed: boolean
@@ -66,9 +68,7 @@ export class ToolCall {
   readonly #series: ToolMetrics.ToolSeries | undefined
   /** Undefined when the span is not recorded: then nothing is looked at for it. */
   readonly #content: SpanContent | undefined
-  #final: Ending.Ending | undefined
   #preliminary = 0
-  #ended = false
   #onEnd: (() => void) | undefined
 
   constructor(
@@ -113,57 +113,44 @@ export class ToolCall {
     this.#onEnd = f
   }
 
-  /** A read of the result stream ended. */
-  readonly pulled = (exit: Exit.Exit<ReadonlyArray<Ending.Result>, unknown>): undefined => {
-    if (this.#ended) return
+  /** A read of the result stream ended. The final result is the end of the call: upstream gives nothing after it. */
+  pulled(exit: Exit.Exit<ReadonlyArray<Ending.Result>, unknown>): void {
+    if (this.ended) return
     if (exit._tag === "Success") {
-      this.#elements(exit.value)
+      for (const result of exit.value) this.#result(result)
     } else if (Pull.isDoneCause(exit.cause)) {
-      this.end(this.#final ?? Ending.abandoned)
+      this.closed(Ending.abandoned)
     } else {
-      this.failed(exit.cause)
+      this.closed(Ending.fromCause(exit.cause))
     }
   }
 
-  /** `handle`, or its result stream, failed. An interruption after the final result takes nothing back. */
-  failed(cause: Cause.Cause<unknown>): void {
-    const kept = this.#final !== undefined && Cause.hasInterruptsOnly(cause)
-    this.end(kept && this.#final !== undefined ? this.#final : Ending.fromCause(cause))
-  }
-
-  /** Nobody reads on: the stream was closed, or the calling fiber ended. */
-  closed(otherwise: Ending.Ending): void {
-    this.end(this.#final ?? otherwise)
-  }
-
-  /** Ends the call. The first time counts. */
-  end(ending: Ending.Ending): void {
-    if (this.#ended) return
-    this.#ended = true
+  /** Ends the call, if it has not ended. */
+  closed(ending: Ending.Ending): void {
+    if (this.ended) return
+    this.ended = true
     this.#onEnd?.()
     const endTime = this.#clock.currentTimeNanosUnsafe()
     if (this.span !== undefined) this.#endSpan(this.span, ending, endTime)
     this.#series?.ended(ending, Number(endTime - this.#startTime) / 1e9)
   }
 
-  #elements(results: ReadonlyArray<Ending.Result>): void {
-    for (const result of results) {
-      if (!result.preliminary) {
-        this.#final = Ending.fromResult(result)
-        if (!result.isFailure) this.#content?.result(result.encodedResult)
-      } else if (++this.#preliminary <= PRELIMINARY_EVENT_LIMIT) {
-        this.#content?.preliminary(
-          result.encodedResult,
-          this.#spanTime(this.#clock.currentTimeNanosUnsafe())
-        )
-      }
+  #result(result: Ending.Result): void {
+    if (!result.preliminary) {
+      if (!result.isFailure) this.#content?.result(result.encodedResult)
+      this.closed(Ending.fromResult(result))
+    } else if (++this.#preliminary <= PRELIMINARY_EVENT_LIMIT) {
+      this.#content?.preliminary(
+        result.encodedResult,
+        this.#spanTime(this.#clock.currentTimeNanosUnsafe())
+      )
     }
   }
 
   #endSpan(span: Tracer.Span, ending: Ending.Ending, endTime: bigint): void {
     const { failure, outcome } = ending
+    let message: string | undefined
     try {
-      let message: string | undefined
       if (this.#content !== undefined) {
         span.attribute(ATTR_TOOLSPAN_TOOL_OUTCOME, outcome)
         if (this.#preliminary > 0) span.attribute(ATTR_TOOLSPAN_TOOL_PRELIMINARY_COUNT, this.#preliminary)
@@ -176,6 +163,10 @@ export class ToolCall {
         }
         this.#content.ended()
       }
+    } catch {
+      // Attributes are lost with a tracer that throws; the end is still told.
+    }
+    try {
       span.end(this.#spanTime(endTime), SpanFailure.exitOf(ending, message))
     } catch {
       // The tracer failed; the call did not.
@@ -191,7 +182,7 @@ const initialAttributes = (
   { origin, tool, toolCallId, toolName }: Request,
   agentName: string | undefined,
   conversationId: string | undefined
-): ToolSpan.Attributes => {
+): StartAttributes["attributes"] => {
   const attributes: Record<string, string | number> = {
     [ATTR_GEN_AI_OPERATION_NAME]: OPERATION_EXECUTE_TOOL,
     [ATTR_GEN_AI_TOOL_NAME]: tool.tool === undefined ? toolName.slice(0, UNKNOWN_NAME_LIMIT) : toolName

@@ -11,11 +11,7 @@ import * as LogLevel from "effect/LogLevel"
 import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Tracer from "effect/Tracer"
-import { ATTR_GEN_AI_OPERATION_NAME } from "../semconv/Attributes.ts"
-import { InitialAttributes } from "../semconv/SpanStart.ts"
-
-/** Attributes of a span at its creation. */
-export type Attributes = Readonly<Record<string, string | number | boolean>>
+import { InitialAttributes, StartAttributes } from "../semconv/SpanStart.ts"
 
 /**
  * The tracer that records for somebody, or undefined: tracing is off, or there is only Effect's default tracer, whose spans nobody
@@ -26,7 +22,7 @@ export const activeTracer = (fiber: Fiber.Fiber<unknown, unknown>): Tracer.Trace
   return tracerEnabled && tracer !== Tracer.nativeTracer ? tracer : undefined
 }
 
-/** Opens the span. `attributes` must hold `gen_ai.operation.name`. Undefined when the tracer throws. */
+/** Opens the span. Undefined when the tracer throws. */
 export const open = (
   tracer: Tracer.Tracer,
   fiber: Fiber.Fiber<unknown, unknown>,
@@ -34,14 +30,15 @@ export const open = (
   parent: Tracer.AnySpan | undefined,
   link: Tracer.AnySpan | undefined,
   startTime: bigint,
-  attributes: Attributes
+  attributes: StartAttributes["attributes"]
 ): Tracer.Span | undefined => {
   try {
+    const start = new StartAttributes(attributes)
     const scoped = fiber.getRef(References.TracerSpanLinks)
     const span = tracer.span({
       name,
       parent: parent === undefined ? Option.none() : Option.some(parent),
-      annotations: Context.make(InitialAttributes, attributes),
+      annotations: Context.make(InitialAttributes, start),
       links: link === undefined ? scoped.slice() : [...scoped, { span: link, attributes: {} }],
       startTime,
       kind: "internal",
@@ -54,7 +51,7 @@ export const open = (
         )
     })
     setAll(span, fiber.getRef(References.TracerSpanAnnotations))
-    if (!span.attributes.has(ATTR_GEN_AI_OPERATION_NAME)) setAll(span, attributes)
+    if (!start.taken) setAll(span, attributes)
     return span
   } catch {
     return undefined

@@ -17,6 +17,7 @@ import * as ContentPolicy from "../content/ContentPolicy.ts"
 import { CurrentAgent, ToolCallOrigin } from "../propagation/Origin.ts"
 import { CallScope } from "./CallScope.ts"
 import * as CallingFiber from "./CallingFiber.ts"
+import * as Ending from "./Ending.ts"
 import { InstrumentedTool } from "./InstrumentedTool.ts"
 import { type Options, validate } from "./Options.ts"
 import * as ResultStream from "./ResultStream.ts"
@@ -128,20 +129,17 @@ class Instrumentation {
         )
         const origin = fiber.getRef(ToolCallOrigin)
         const tracer = ToolSpan.activeTracer(fiber)
+        const tool = this.#tools.get(name) ?? this.#unknown
         const call =
           tracer === undefined && this.#settings.options.metrics === false
             ? undefined
-            : this.#start({ tool: this.#tool(name), toolName: name, toolCallId, params, origin }, tracer, fiber)
+            : this.#start({ tool, toolName: name, toolCallId, params, origin }, tracer, fiber)
         const span = viewOf(call?.span, fiber.cache.span, name, params)
         const scope =
           span === undefined && origin === undefined ? undefined : new CallScope(span, origin !== undefined)
         const scoped = scope === undefined ? run : Effect.setContext(run, scope.of(fiber.context))
-        return call === undefined ? scoped : observed(scoped, call, scope, fiber)
+        return call === undefined ? scoped : observed(scoped, call, tool.encodes ? scope : undefined, fiber)
       })
-  }
-
-  #tool(name: string): InstrumentedTool {
-    return this.#tools.get(name) ?? this.#unknown
   }
 
   #start(
@@ -167,13 +165,14 @@ const observed = (
   const before = CallingFiber.lastChild(fiber)
   return Effect.map(
     Effect.onExitPrimitive(handle, (exit) => {
-      if (exit._tag === "Failure") call.failed(exit.cause)
+      if (exit._tag === "Failure") call.closed(Ending.fromCause(exit.cause))
       return undefined
     }),
     (stream) => {
       const last = CallingFiber.lastChild(fiber)
-      CallingFiber.endWith(fiber, last === before ? undefined : last, call)
-      return ResultStream.watch(stream, call, scope)
+      const handler = last === before ? undefined : last
+      CallingFiber.endWith(fiber, handler, call)
+      return ResultStream.watch(stream, call, handler, scope)
     }
   )
 }
