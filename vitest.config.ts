@@ -1,8 +1,11 @@
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
+  resolve: { conditions: ["toolspan-source"] },
   test: {
     include: ["test/**/*.test.ts"],
-    testTimeout: 20_000
+    // Several tests start programs of their own.
+    testTimeout: 30_000,
+    reporters: process.env["CI"] ? ["default", ["json", { outputFile: ".cache/tests.json" }]] : ["default"]
   }
 })

@@ -47,12 +47,17 @@ const median = (values: ReadonlyArray<number>): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /** A table with the limit that each row should keep. */
-export const print = (title: string, rows: ReadonlyArray<Row>, limits: Readonly<Record<string, number>>): void => {
+export const print = (
+  title: string,
+  rows: ReadonlyArray<Row>,
+  limits: Readonly<Record<string, number>>
+): void => {
   console.log(`\n${title}`)
   const width = Math.max(...rows.map((row) => row.name.length))
   for (const { microseconds, name, ratio } of rows) {
     const limit = limits[name]
-    const verdict = limit === undefined ? "" : `   ${ratio <= limit ? "within" : "ABOVE"} ${limit.toFixed(2)}×`
+    const verdict =
+      limit === undefined ? "" : `   ${ratio <= limit ? "within" : "ABOVE"} ${limit.toFixed(2)}×`
     console.log(
       `  ${name.padEnd(width)}  ${microseconds.toFixed(1).padStart(8)} µs  ${ratio.toFixed(2).padStart(6)}×${verdict}`
     )

@@ -2,11 +2,11 @@
  * `toolspan demo`: a scripted model drives real tools over the current directory, and the trace is shown.
  */
 import * as Console from "effect/Console"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Layer from "effect/Layer"
-import * as Command from "effect/cli/Command"
-import * as Flag from "effect/cli/Flag"
 import * as ScriptedModel from "../testing/ScriptedModel.ts"
 import * as Agent from "./demo/Agent.ts"
 import * as Script from "./demo/Script.ts"
@@ -37,5 +37,7 @@ export const command = Command.make(
     if (where !== undefined) yield* Console.log(`\n${where}`)
   })
 ).pipe(
-  Command.withDescription("Run a scripted agent with real tools over the current directory, and show its trace")
+  Command.withDescription(
+    "Run a scripted agent with real tools over the current directory, and show its trace"
+  )
 )

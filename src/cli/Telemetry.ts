@@ -29,7 +29,9 @@ const sdk = Layer.unwrap(
 export const whereToLook = (environment: Environment, traceId: string): string | undefined => {
   if (!exports(environment)) return undefined
   const target = endpoint(environment) ?? "http://localhost:4318"
-  const jaeger = URL.canParse(target) ? `http://${new URL(target).hostname}:16686/trace/${traceId}` : undefined
+  const jaeger = URL.canParse(target)
+    ? `http://${new URL(target).hostname}:16686/trace/${traceId}`
+    : undefined
   return [
     `The trace was exported to ${target} as ${traceId}.`,
     ...(jaeger === undefined ? [] : [`In Jaeger: ${jaeger}`])

@@ -4,9 +4,9 @@
 import { readFileSync } from "node:fs"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Command from "effect/cli/Command"
 import * as Demo from "./Demo.ts"
 
 /** Two levels up, in the sources as in the package. */

@@ -1,11 +1,12 @@
 /**
  * How a tool call ended, read from what `handle` and its result stream gave: the outcomes of the telemetry contract.
  */
-import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+
 import * as AiError from "effect/ai/AiError"
 import type * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
 import type { ToolOutcome } from "../semconv/Attributes.ts"
 import * as ErrorType from "./ErrorType.ts"
 
@@ -87,7 +88,8 @@ const outcomeOf = (error: unknown, origin: Tool.FailureOrigin | undefined): Tool
  */
 const originOf = (reason: Cause.Fail<unknown>): Tool.FailureOrigin | undefined => {
   const annotations = Cause.reasonAnnotations(reason)
-  if (annotations.mapUnsafe.has(Toolkit.FailureOrigin.key)) return Context.get(annotations, Toolkit.FailureOrigin)
+  if (annotations.mapUnsafe.has(Toolkit.FailureOrigin.key))
+    return Context.get(annotations, Toolkit.FailureOrigin)
   switch (reasonTag(reason.error)) {
     case "ToolNotFoundError":
       return undefined

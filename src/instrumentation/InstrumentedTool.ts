@@ -1,10 +1,11 @@
 /**
  * What is known of one tool of an instrumented toolkit before any call: computed once, read on every call.
  */
+
+import * as Tool from "effect/ai/Tool"
 import * as Context from "effect/Context"
 import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import * as Tool from "effect/ai/Tool"
 import * as ContentPolicy from "../content/ContentPolicy.ts"
 import * as SensitiveSchema from "../content/SensitiveSchema.ts"
 import { OPERATION_EXECUTE_TOOL, OTHER, TOOL_TYPE_FUNCTION } from "../semconv/Attributes.ts"
@@ -36,8 +37,7 @@ export class InstrumentedTool {
 
   constructor(tool: Tool.Any | undefined) {
     this.tool = tool
-    this.spanName =
-      tool === undefined ? OPERATION_EXECUTE_TOOL : `${OPERATION_EXECUTE_TOOL} ${tool.name}`
+    this.spanName = tool === undefined ? OPERATION_EXECUTE_TOOL : `${OPERATION_EXECUTE_TOOL} ${tool.name}`
     this.type =
       tool === undefined
         ? undefined

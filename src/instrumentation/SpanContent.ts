@@ -4,9 +4,10 @@
  * All text of arguments, results, descriptions and failures passes here. What cannot be captured is counted as dropped; what was cut is
  * listed on the span.
  */
+
+import * as Tool from "effect/ai/Tool"
 import type * as Context from "effect/Context"
 import type * as Tracer from "effect/Tracer"
-import * as Tool from "effect/ai/Tool"
 import * as Capture from "../content/Capture.ts"
 import type * as ContentPolicy from "../content/ContentPolicy.ts"
 import type { Mask } from "../content/SensitiveSchema.ts"

@@ -140,10 +140,7 @@ export class ToolCall {
       if (!result.isFailure) this.#content?.result(result.encodedResult)
       this.closed(Ending.fromResult(result))
     } else if (++this.#preliminary <= PRELIMINARY_EVENT_LIMIT) {
-      this.#content?.preliminary(
-        result.encodedResult,
-        this.#spanTime(this.#clock.currentTimeNanosUnsafe())
-      )
+      this.#content?.preliminary(result.encodedResult, this.#spanTime(this.#clock.currentTimeNanosUnsafe()))
     }
   }
 

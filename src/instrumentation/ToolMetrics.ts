@@ -64,14 +64,7 @@ export class SeriesOfTool {
     const attributes = Context.get(context, Metric.CurrentMetricAttributes)
     let series = this.#series.get(agentName)
     if (series?.registry !== registry || series.attributes !== attributes) {
-      series = makeSeries(
-        this.#toolName,
-        this.#toolType,
-        agentName,
-        this.#errorTypes,
-        registry,
-        attributes
-      )
+      series = makeSeries(this.#toolName, this.#toolType, agentName, this.#errorTypes, registry, attributes)
       if (this.#known) series.initialize()
       this.#series.set(agentName, series)
     }

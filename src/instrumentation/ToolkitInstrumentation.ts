@@ -6,17 +6,18 @@
  * Approvals and the model's turn are not seen from here. `Toolkit.merge` reads only the tools of what it merges: merge first,
  * instrument last.
  */
+
+import type * as Tool from "effect/ai/Tool"
+import type * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Predicate from "effect/Predicate"
 import type * as Tracer from "effect/Tracer"
-import type * as Tool from "effect/ai/Tool"
-import type * as Toolkit from "effect/ai/Toolkit"
 import * as ContentPolicy from "../content/ContentPolicy.ts"
 import { CurrentAgent, ToolCallOrigin } from "../propagation/Origin.ts"
-import { CallScope } from "./CallScope.ts"
 import * as CallingFiber from "./CallingFiber.ts"
+import { CallScope } from "./CallScope.ts"
 import * as Ending from "./Ending.ts"
 import { InstrumentedTool } from "./InstrumentedTool.ts"
 import { type Options, validate } from "./Options.ts"
@@ -42,6 +43,7 @@ interface WithHandler {
   ) => Effect.Effect<ResultStream.Results, unknown>
 }
 
+export { ToolType } from "./InstrumentedTool.ts"
 export type { Options, ToolCallInfo } from "./Options.ts"
 
 const TypeId = "~toolspan/instrumentation/ToolkitInstrumentation"
@@ -77,7 +79,7 @@ const instrumentToolkit = (
 ): Effect.Effect<WithHandler> =>
   Object.setPrototypeOf(
     // A toolkit is a function, so that classes can extend it.
-    Object.assign(function () {}, {
+    Object.assign(() => {}, {
       [evaluate]: (fiber: Fiber.Fiber<unknown, unknown>) => {
         instrumentation.initialize(fiber.context)
         return Effect.map(toolkit, (withHandler) => instrumentation.withHandler(withHandler))

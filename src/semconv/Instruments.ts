@@ -39,7 +39,8 @@ export const toolActive = (toolName: string) =>
 /** Counter `toolspan.telemetry.dropped`, {item}: telemetry that could not be captured or delivered. */
 export const telemetryDropped = (reason: DroppedReason) =>
   Metric.counter("toolspan.telemetry.dropped", {
-    description: "Pieces of telemetry that were dropped: attributes not captured, spans and logs not delivered.",
+    description:
+      "Pieces of telemetry that were dropped: attributes not captured, spans and logs not delivered.",
     incremental: true,
     attributes: { [ATTR_TOOLSPAN_DROPPED_REASON]: reason, unit: "{item}" }
   })

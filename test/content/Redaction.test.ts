@@ -20,10 +20,28 @@ describe("redactText", () => {
 
   it("gives the same again when it redacts what it redacted", () => {
     const fragments = fc.constantFrom(
-      ..."password= token: secret Cookie: Bearer basic api key : = -- -- < > </ \" ' ` \\ \\\" [ ] { } ( ) , ; & \n \t eyJ . - _ @ :// / 4 41 4111 sk- ghp_".split(" "),
-      " ", "\n", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", MASK, "aaaaaaaaaaaaaaaaaaaaaaaa", "null", "12"
+      ...'password= token: secret Cookie: Bearer basic api key : = -- -- < > </ " \' ` \\ \\" [ ] { } ( ) , ; & \n \t eyJ . - _ @ :// / 4 41 4111 sk- ghp_'.split(
+        " "
+      ),
+      " ",
+      "\n",
+      "4111 1111 1111 1111",
+      "-----BEGIN PRIVATE KEY-----",
+      "-----END PRIVATE KEY-----",
+      MASK,
+      "aaaaaaaaaaaaaaaaaaaaaaaa",
+      "null",
+      "12"
     )
-    const text = fc.array(fc.oneof(fragments, fragments, fc.string({ maxLength: 8 }), oneOfAll.map((planted) => planted.text)), { maxLength: 25 })
+    const text = fc.array(
+      fc.oneof(
+        fragments,
+        fragments,
+        fc.string({ maxLength: 8 }),
+        oneOfAll.map((planted) => planted.text)
+      ),
+      { maxLength: 25 }
+    )
     fc.assert(
       fc.property(text, (parts) => {
         const redacted = redactText(parts.join(""))
@@ -61,6 +79,7 @@ describe("redactText", () => {
       ["order 12345 4111 1111 1111 1111 exp 12/25", `order 12345 ${MASK} exp 12/25`],
       ["mysql --password hunter2 --host db", `mysql --password ${MASK} --host db`],
       ['"credentials": ["a1", "b2"], "n": 1', `"credentials": ${MASK}, "n": 1`],
+      ['const token = encode("abc") + 1', `const token = ${MASK}) + 1`],
       ["Server=db;Password=abc;Timeout=3", `Server=db;Password=${MASK};Timeout=3`]
     ] as const) {
       assert.strictEqual(redactText(text), redacted)
@@ -69,7 +88,9 @@ describe("redactText", () => {
 
   it("takes hostile texts of a megabyte without slowing down more than they are long", () => {
     const units =
-      "a|eyJ|-eyJ|1 |1|4111-|a.|://a:|password |password=|-----BEGIN PRIVATE KEY-----|bearer | |sk-|ghp_|\"|<a>|<password>|--a |key=\"\\|token=[|Cookie: a |a b c |:|secret:\n|`Cookie: |key\\\"|secret=\\\"|\"password: x|eyJaaaaaaaaa.eyJ|basic A|\\".split("|")
+      'a|eyJ|-eyJ|1 |1|4111-|a.|://a:|password |password=|-----BEGIN PRIVATE KEY-----|bearer | |sk-|ghp_|"|<a>|<password>|--a |key="\\|token=[|Cookie: a |a b c |:|secret:\n|`Cookie: |key\\"|secret=\\"|"password: x|eyJaaaaaaaaa.eyJ|basic A|\\'.split(
+        "|"
+      )
     for (const unit of units) {
       const text = unit.repeat(Math.ceil(1e6 / unit.length))
       assert.isAtMost(redactText(text).length, text.length * MASK.length)
@@ -90,7 +111,10 @@ describe("redactPrefix", () => {
   it("keeps as much as was asked for where there is no secret", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 500 }), (length) => {
-        assert.strictEqual(redactPrefix("lorem ipsum ".repeat(200), length), "lorem ipsum ".repeat(200).slice(0, length))
+        assert.strictEqual(
+          redactPrefix("lorem ipsum ".repeat(200), length),
+          "lorem ipsum ".repeat(200).slice(0, length)
+        )
       })
     )
   })
@@ -107,7 +131,10 @@ describe("redactPrefix", () => {
   it("masks a secret that is named before it is long", () => {
     fc.assert(
       fc.property(opaque, fc.nat(100), (secret, length) => {
-        assert.strictEqual(leak(redactPrefix(`token: ${secret}${"x".repeat(500)}`, length), secret), undefined)
+        assert.strictEqual(
+          leak(redactPrefix(`token: ${secret}${"x".repeat(500)}`, length), secret),
+          undefined
+        )
       })
     )
   })

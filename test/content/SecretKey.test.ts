@@ -3,10 +3,34 @@ import * as fc from "fast-check"
 import { isSecretKey } from "../../src/content/SecretKey.ts"
 
 const secretNames = [
-  "password", "passwd", "pwd", "passphrase", "passcode", "secret", "token", "authorization", "api key", "access key",
-  "private key", "secret key", "client secret", "signing key", "encryption key", "cookie", "set cookie", "credential",
-  "credentials", "session id", "access token", "refresh token", "x api key", "proxy authorization", "csrf token",
-  "social security number", "card number", "security code"
+  "password",
+  "passwd",
+  "pwd",
+  "passphrase",
+  "passcode",
+  "secret",
+  "token",
+  "authorization",
+  "api key",
+  "access key",
+  "private key",
+  "secret key",
+  "client secret",
+  "signing key",
+  "encryption key",
+  "cookie",
+  "set cookie",
+  "credential",
+  "credentials",
+  "session id",
+  "access token",
+  "refresh token",
+  "x api key",
+  "proxy authorization",
+  "csrf token",
+  "social security number",
+  "card number",
+  "security code"
 ]
 /** Known only as words of their own. */
 const secretWords = ["cvv", "cvc", "ssn", "pin", "otp", "jwt", "pass"]
@@ -52,7 +76,9 @@ describe("isSecretKey", () => {
   })
 
   it("knows them in any mixture of cases", () => {
-    const name = fc.constantFrom(...secretNames, ...secretWords).chain((name) => mixedCase(name.replaceAll(" ", "")))
+    const name = fc
+      .constantFrom(...secretNames, ...secretWords)
+      .chain((name) => mixedCase(name.replaceAll(" ", "")))
     fc.assert(
       fc.property(name, (name) => {
         // Where a word has no certain border, only a long name is told from part of another.
@@ -64,22 +90,50 @@ describe("isSecretKey", () => {
 
   it("knows short names where they are words of their own", () => {
     for (const word of secretWords) {
-      for (const name of [word, `card_${word}`, `card-${word}`, `card${capital(word)}`, `CARD_${word.toUpperCase()}`]) {
+      for (const name of [
+        word,
+        `card_${word}`,
+        `card-${word}`,
+        `card${capital(word)}`,
+        `CARD_${word.toUpperCase()}`
+      ]) {
         assert.isTrue(isSecretKey(name, "value"), name)
       }
     }
   })
 
   it("masks numbers too", () => {
-    for (const name of ["pin", "cvv", "cvc", "ssn", "passcode", "password", "adminPassword", "token", "session_id"]) {
+    for (const name of [
+      "pin",
+      "cvv",
+      "cvc",
+      "ssn",
+      "passcode",
+      "password",
+      "adminPassword",
+      "token",
+      "session_id"
+    ]) {
       assert.isTrue(isSecretKey(name, 123456), name)
     }
   })
 
   it("takes amounts and flags about secrets for what they are", () => {
     for (const name of [
-      "max_tokens", "maxTokens", "MAX_TOKENS", "token_count", "tokenCount", "tokens", "prompt tokens", "total-tokens",
-      "tokensUsed", "passwords", "cookies", "password_length", "pass", "token_limit"
+      "max_tokens",
+      "maxTokens",
+      "MAX_TOKENS",
+      "token_count",
+      "tokenCount",
+      "tokens",
+      "prompt tokens",
+      "total-tokens",
+      "tokensUsed",
+      "passwords",
+      "cookies",
+      "password_length",
+      "pass",
+      "token_limit"
     ]) {
       assert.isFalse(isSecretKey(name, 4096), name)
       assert.isFalse(isSecretKey(name, 4096n), name)
@@ -93,9 +147,35 @@ describe("isSecretKey", () => {
 
   it("leaves other names alone", () => {
     for (const name of [
-      "", "path", "query", "key", "keys", "publicKey", "keyboard", "monkey", "author", "authority", "secretary",
-      "tokenizer", "tokenType", "token_url", "compass", "bypass", "passenger", "spinning", "pinned", "inside", "design",
-      "code", "zipcode", "card", "session", "possession", "cursor", "__proto__", "constructor"
+      "",
+      "path",
+      "query",
+      "key",
+      "keys",
+      "publicKey",
+      "keyboard",
+      "monkey",
+      "author",
+      "authority",
+      "secretary",
+      "tokenizer",
+      "tokenType",
+      "token_url",
+      "compass",
+      "bypass",
+      "passenger",
+      "spinning",
+      "pinned",
+      "inside",
+      "design",
+      "code",
+      "zipcode",
+      "card",
+      "session",
+      "possession",
+      "cursor",
+      "__proto__",
+      "constructor"
     ]) {
       assert.isFalse(isSecretKey(name, "value"), name)
     }

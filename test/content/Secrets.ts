@@ -14,7 +14,9 @@ export const opaque = fc.oneof(chars(`${UPPER}0123456789`, 12, 40), chars(`${UPP
 
 /** Lowercase words, which never look like a secret. */
 export const noise = fc
-  .array(fc.constantFrom("lorem", "ipsum", "dolor", "sit", "amet", "über", "naïve", "日本", "😀"), { maxLength: 30 })
+  .array(fc.constantFrom("lorem", "ipsum", "dolor", "sit", "amet", "über", "naïve", "日本", "😀"), {
+    maxLength: 30
+  })
   .map((words) => words.join(" "))
 
 const base64url = `${ALNUM}-_`
@@ -41,18 +43,29 @@ export interface Planted {
 const prefixed = (prefix: string, alphabet: string, length: number): fc.Arbitrary<Planted> =>
   chars(alphabet, length, length + 40).map((rest) => ({ text: prefix + rest, secret: prefix + rest }))
 
-const around = (
-  before: string,
-  secret: fc.Arbitrary<string>,
-  after: string
-): fc.Arbitrary<Planted> => secret.map((secret) => ({ text: before + secret + after, secret }))
+const around = (before: string, secret: fc.Arbitrary<string>, after: string): fc.Arbitrary<Planted> =>
+  secret.map((secret) => ({ text: before + secret + after, secret }))
 
 /** Every kind of secret that can be told by its looks. */
 export const looks: ReadonlyArray<readonly [name: string, planted: fc.Arbitrary<Planted>]> = [
-  ["private key", around("-----BEGIN RSA PRIVATE KEY-----\n", chars(`${ALNUM}+/\n`, 40, 3000), "\n-----END RSA PRIVATE KEY-----")],
+  [
+    "private key",
+    around(
+      "-----BEGIN RSA PRIVATE KEY-----\n",
+      chars(`${ALNUM}+/\n`, 40, 3000),
+      "\n-----END RSA PRIVATE KEY-----"
+    )
+  ],
   ["private key without end", around("-----BEGIN PRIVATE KEY-----\\n", chars(`${ALNUM}+/`, 40, 3000), "")],
   ["bearer token", around("Bearer ", chars(`${base64url}.~+/`, 8, 900), "")],
-  ["basic credentials", around("Basic ", chars(ALNUM, 8, 60).map((user) => btoa(`${user}:Pass1`)), "")],
+  [
+    "basic credentials",
+    around(
+      "Basic ",
+      chars(ALNUM, 8, 60).map((user) => btoa(`${user}:Pass1`)),
+      ""
+    )
+  ],
   ["sk-", prefixed("sk-", base64url, 20)],
   ["sk-ant-api03-", prefixed("sk-ant-api03-", base64url, 90)],
   ["sk_live_", prefixed("sk_live_", ALNUM, 24)],
@@ -66,7 +79,12 @@ export const looks: ReadonlyArray<readonly [name: string, planted: fc.Arbitrary<
   ["AIza", prefixed("AIza", base64url, 35)],
   ["npm_", prefixed("npm_", ALNUM, 36)],
   ["hf_", prefixed("hf_", ALNUM, 34)],
-  ["SG.", fc.tuple(chars(base64url, 22, 22), chars(base64url, 43, 43)).map(([id, key]) => ({ text: `SG.${id}.${key}`, secret: `SG.${id}.${key}` }))],
+  [
+    "SG.",
+    fc
+      .tuple(chars(base64url, 22, 22), chars(base64url, 43, 43))
+      .map(([id, key]) => ({ text: `SG.${id}.${key}`, secret: `SG.${id}.${key}` }))
+  ],
   ["AGE-SECRET-KEY-", prefixed("AGE-SECRET-KEY-1", `${UPPER}0123456789`, 58)],
   [
     "web token",
@@ -79,16 +97,32 @@ export const looks: ReadonlyArray<readonly [name: string, planted: fc.Arbitrary<
   [
     "card number in groups",
     fc
-      .tuple(cardNumber.filter((digits) => digits.length === 16), fc.constantFrom(" ", "-"))
+      .tuple(
+        cardNumber.filter((digits) => digits.length === 16),
+        fc.constantFrom(" ", "-")
+      )
       .map(([digits, separator]) => (digits.match(/.{4}/g) ?? []).join(separator))
       .map((text) => ({ text, secret: text }))
   ],
-  ["password in a URL", around("postgres://admin:", chars(`${ALNUM}!$%*`, 12, 900), "@db.example.com:5432/app")],
+  [
+    "password in a URL",
+    around("postgres://admin:", chars(`${ALNUM}!$%*`, 12, 900), "@db.example.com:5432/app")
+  ],
   ["assignment", around("password=", chars(`${ALNUM}!#$%*+,/?@^_.-`, 12, 300), "")],
   ["quoted field", around('{"apiKey": "', chars(`${ALNUM} ,:;=&<>{}`, 12, 900), '"}')],
-  ["quoted field in a quoted text", around('{\\"client_secret\\": \\"', chars(`${ALNUM} ,:;=&<>{}`, 12, 900), '\\"}')],
+  [
+    "quoted field in a quoted text",
+    around('{\\"client_secret\\": \\"', chars(`${ALNUM} ,:;=&<>{}`, 12, 900), '\\"}')
+  ],
   ["query parameter", around("https://example.com/?a=b&access_token=", chars(base64url, 12, 300), "&c=d")],
-  ["flag", around("deploy --token ", chars(base64url, 12, 300).map((rest) => `x${rest}`), " --dry-run")],
+  [
+    "flag",
+    around(
+      "deploy --token ",
+      chars(base64url, 12, 300).map((rest) => `x${rest}`),
+      " --dry-run"
+    )
+  ],
   ["element", around("<password>", chars(`${ALNUM} !&;`, 12, 300), "</password>")],
   ["header line", around("Cookie: session=", chars(`${ALNUM} ;=`, 12, 300), "\nHost: example.com")]
 ]

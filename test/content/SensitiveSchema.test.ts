@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as Tool from "effect/ai/Tool"
 import * as SchemaGetter from "effect/SchemaGetter"
 import { write } from "../../src/content/BoundedJson.ts"
 import { maskOf, sensitive } from "../../src/content/SensitiveSchema.ts"
@@ -22,7 +22,11 @@ const masked = { user: "ann", word: M }
 
 describe("maskOf an Effect schema", () => {
   it("is undefined where nothing is sensitive", () => {
-    assert.isUndefined(maskOf(Schema.Struct({ a: Schema.String, b: Schema.optionalKey(Schema.Array(Schema.FiniteFromString)) })))
+    assert.isUndefined(
+      maskOf(
+        Schema.Struct({ a: Schema.String, b: Schema.optionalKey(Schema.Array(Schema.FiniteFromString)) })
+      )
+    )
     assert.isUndefined(maskOf(Tool.make("Ping").parametersSchema))
   })
 
@@ -57,7 +61,10 @@ describe("maskOf an Effect schema", () => {
   })
 
   it("masks what is sensitive in one member of a union", () => {
-    const schema = Schema.Union([Schema.Struct({ a: Hidden }), Schema.Struct({ a: Schema.String, b: Schema.String })])
+    const schema = Schema.Union([
+      Schema.Struct({ a: Hidden }),
+      Schema.Struct({ a: Schema.String, b: Schema.String })
+    ])
     assert.deepStrictEqual(seen(schema, { a: "1", b: "2" }), { a: M, b: "2" })
   })
 
@@ -88,7 +95,10 @@ describe("maskOf an Effect schema", () => {
 
   it("follows a secret to its encoded name", () => {
     const renamed = Login.pipe(Schema.encodeKeys({ word: "w" }))
-    assert.deepStrictEqual(Schema.encodeSync(renamed)({ user: "ann", word: Redacted.make("xyz") }), { user: "ann", w: "xyz" })
+    assert.deepStrictEqual(Schema.encodeSync(renamed)({ user: "ann", word: Redacted.make("xyz") }), {
+      user: "ann",
+      w: "xyz"
+    })
     assert.deepStrictEqual(seen(renamed, { user: "ann", w: "xyz" }), { user: "ann", w: M })
 
     const swapped = Login.pipe(Schema.encodeKeys({ word: "user", user: "word" }))
@@ -99,10 +109,13 @@ describe("maskOf an Effect schema", () => {
     class Account extends Schema.Class<Account>("Account")({ word: Hidden, user: Schema.String }) {}
     assert.deepStrictEqual(seen(Account, login), masked)
     assert.deepStrictEqual(seen(Schema.Array(Account), [login]), [masked])
-    assert.deepStrictEqual(seen(Account.pipe(Schema.encodeKeys({ word: "user", user: "word" })), { user: "xyz", word: "ann" }), {
-      user: M,
-      word: "ann"
-    })
+    assert.deepStrictEqual(
+      seen(Account.pipe(Schema.encodeKeys({ word: "user", user: "word" })), { user: "xyz", word: "ann" }),
+      {
+        user: M,
+        word: "ann"
+      }
+    )
   })
 
   it("masks behind defaults, options, derived fields and recovered decoding", () => {
@@ -145,7 +158,11 @@ describe("maskOf an Effect schema", () => {
   })
 
   it("takes a schema that cannot be read, or never ends, for sensitive", () => {
-    const broken = Schema.Struct({ a: Schema.suspend((): Schema.Codec<string> => { throw new Error("broken") }) })
+    const broken = Schema.Struct({
+      a: Schema.suspend((): Schema.Codec<string> => {
+        throw new Error("broken")
+      })
+    })
     assert.strictEqual(maskOf(broken)?.whole, true)
     const endless = (): Schema.Codec<unknown> => Schema.Struct({ a: Schema.suspend(endless) })
     assert.isDefined(maskOf(endless()))
@@ -176,16 +193,40 @@ describe("maskOf a JSON schema", () => {
         h: { oneOf: [{ type: "null" }, { properties: { x: secret, y: {} } }] },
         i: { allOf: [{ $ref: "#/$defs/a~1b" }] },
         j: { patternProperties: { "^x": secret } },
-        k: { if: {}, then: secret },
+        k: { if: {}, else: secret },
         z: { type: "string" }
       },
       $defs: { secret, "a/b": secret }
     }
     assert.deepStrictEqual(
       seen(schema, {
-        a: "1", b: "1", c: "1", d: ["1"], e: ["0", "1"], f: { x: "1" }, g: "1", h: { x: "1", y: "0" }, i: "1", j: { x1: "1" }, k: "1", z: "0"
+        a: "1",
+        b: "1",
+        c: "1",
+        d: ["1"],
+        e: ["0", "1"],
+        f: { x: "1" },
+        g: "1",
+        h: { x: "1", y: "0" },
+        i: "1",
+        j: { x1: "1" },
+        k: "1",
+        z: "0"
       }),
-      { a: M, b: M, c: M, d: [M], e: ["0", M], f: { x: M }, g: M, h: { x: M, y: "0" }, i: M, j: { x1: M }, k: M, z: "0" }
+      {
+        a: M,
+        b: M,
+        c: M,
+        d: [M],
+        e: ["0", M],
+        f: { x: M },
+        g: M,
+        h: { x: M, y: "0" },
+        i: M,
+        j: { x1: M },
+        k: M,
+        z: "0"
+      }
     )
   })
 

@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -9,8 +11,6 @@ import * as SchemaGetter from "effect/SchemaGetter"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import * as RecordedSpans from "../../src/testing/RecordedSpans.ts"
 import { collect, handlers, toolkit } from "../support/Toolkits.ts"
@@ -50,7 +50,9 @@ describe("the span covers the result stream", () => {
 
   it.effect("preliminary results are events, and the stream is unchanged", () =>
     Effect.gen(function* () {
-      const { handle } = yield* ToolkitInstrumentation.instrument(toolkit, { content: { results: "redacted" } })
+      const { handle } = yield* ToolkitInstrumentation.instrument(toolkit, {
+        content: { results: "redacted" }
+      })
       const plain = yield* collect((yield* toolkit).handle("progress", { steps: 2 }, "call_1"))
       const results = yield* collect(handle("progress", { steps: 2 }, "call_1"))
       assert.deepStrictEqual(results, plain)
@@ -143,7 +145,9 @@ describe("the span ends once, whatever the consumer does", () => {
       const { handle } = yield* instrumented
       const call = handle("greet", { name: "Ada" }, "call_1")
       // The handler runs in a fiber of its own, which finishes while the calling fiber goes on.
-      const stream = yield* Effect.forkChild(Effect.andThen(call, (stream) => Effect.as(Effect.sleep(1), stream)))
+      const stream = yield* Effect.forkChild(
+        Effect.andThen(call, (stream) => Effect.as(Effect.sleep(1), stream))
+      )
       yield* TestClock.adjust(1)
       const results = yield* Fiber.join(stream)
       yield* Effect.yieldNow

@@ -1,15 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
-import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/testing/TestClock"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
-import { CurrentAgent } from "../../src/propagation/Origin.ts"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
+import { CurrentAgent } from "../../src/propagation/Origin.ts"
 import { collect, handlers, toolkit } from "../support/Toolkits.ts"
 
 const instrumented = ToolkitInstrumentation.instrument(toolkit)
@@ -192,10 +192,7 @@ describe("tool metrics", () => {
       const counts = (yield* series("toolspan.tool.calls"))
         .filter(({ attributes }) => attributes["tenant"] !== undefined)
         .filter(({ attributes }) => attributes["toolspan.tool.outcome"] === "success")
-        .map(({ attributes, state }) => [
-          attributes["tenant"],
-          (state as Metric.CounterState<number>).count
-        ])
+        .map(({ attributes, state }) => [attributes["tenant"], (state as Metric.CounterState<number>).count])
       assert.deepStrictEqual(counts, [
         ["a", 2],
         ["b", 1]

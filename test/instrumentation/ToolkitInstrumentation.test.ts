@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -6,12 +8,10 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
-import { InitialAttributes } from "../../src/semconv/SpanStart.ts"
-import { CurrentAgent, CurrentConversation, ToolCallOrigin } from "../../src/propagation/Origin.ts"
-import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import { ToolType } from "../../src/instrumentation/InstrumentedTool.ts"
+import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
+import { CurrentAgent, CurrentConversation, ToolCallOrigin } from "../../src/propagation/Origin.ts"
+import { InitialAttributes } from "../../src/semconv/SpanStart.ts"
 import * as RecordedSpans from "../../src/testing/RecordedSpans.ts"
 import { collect, handlers, toolkit } from "../support/Toolkits.ts"
 
@@ -67,9 +67,7 @@ describe("one span a call", () => {
       RecordedSpans.expectTrees(yield* RecordedSpans.RecordedSpans, [
         {
           name: "turn",
-          children: [
-            { name: "execute_tool nested", attributes: { rows: 3 }, children: [{ name: "query" }] }
-          ]
+          children: [{ name: "execute_tool nested", attributes: { rows: 3 }, children: [{ name: "query" }] }]
         }
       ])
     }).pipe(Effect.provide(environment))

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import * as RecordedSpans from "../../src/testing/RecordedSpans.ts"
 import { collect, handlers, toolkit } from "../support/Toolkits.ts"
@@ -26,7 +26,12 @@ describe("upstream's two writes reach no span", () => {
       yield* Effect.withSpan(collect(handle("login", { user: "ada", password: "hunter2!" })), "turn")
       const recorded = yield* RecordedSpans.RecordedSpans
       RecordedSpans.expectTrees(recorded, [
-        { name: "turn", exact: true, attributes: {}, children: [{ name: "execute_tool login", attributes: leaked }] }
+        {
+          name: "turn",
+          exact: true,
+          attributes: {},
+          children: [{ name: "execute_tool login", attributes: leaked }]
+        }
       ])
       assert.notInclude(RecordedSpans.render(recorded), "hunter2!")
     }).pipe(Effect.provide(Layer.merge(login.toLayer({ login: () => Effect.void }), RecordedSpans.layer)))
@@ -81,10 +86,13 @@ describe("upstream's two writes reach no span", () => {
       )
       const span = yield* Effect.currentSpan
       yield* collect(handle("login", { user: "ada", password: "hunter2!" }))
-      assert.deepStrictEqual([...span.attributes], [
-        ["rows", 1],
-        ["nested", span.spanId]
-      ])
+      assert.deepStrictEqual(
+        [...span.attributes],
+        [
+          ["rows", 1],
+          ["nested", span.spanId]
+        ]
+      )
     }).pipe(Effect.withSpan("native"), Effect.provideService(Tracer.Tracer, Tracer.nativeTracer))
   )
 

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 import * as ContentPolicy from "../../src/content/ContentPolicy.ts"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import * as RecordedSpans from "../../src/testing/RecordedSpans.ts"
@@ -157,12 +157,15 @@ describe("telemetry never changes a call", () => {
 describe("nothing is computed for a span that is not recorded", () => {
   const watched = () => {
     const reads: Array<PropertyKey> = []
-    const params = new Proxy({ name: "Ada" }, {
-      ownKeys: (target) => {
-        reads.push("ownKeys")
-        return Reflect.ownKeys(target)
+    const params = new Proxy(
+      { name: "Ada" },
+      {
+        ownKeys: (target) => {
+          reads.push("ownKeys")
+          return Reflect.ownKeys(target)
+        }
       }
-    })
+    )
     return { params, reads }
   }
 

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import * as Fiber from "effect/Fiber"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import * as RecordedSpans from "../../src/testing/RecordedSpans.ts"
 import { collect } from "../support/Toolkits.ts"
@@ -74,15 +74,21 @@ describe("many calls at once", () => {
 })
 
 describe("hostile tool names", () => {
-  const names = ["constructor", "__proto__", "toString", "hasOwnProperty", "x".repeat(300), "🛠️ weird", "a\u0000b"]
+  const names = [
+    "constructor",
+    "__proto__",
+    "toString",
+    "hasOwnProperty",
+    "x".repeat(300),
+    "🛠️ weird",
+    "a\u0000b"
+  ]
 
   it.effect("as tools of the toolkit they are called, and traced under their own name", () =>
     Effect.gen(function* () {
       const tools = names.map((name) => Tool.make(name, { success: Schema.String }))
       const kit = Toolkit.make(...tools)
-      const layer = kit.toLayer(
-        Object.fromEntries(names.map((name) => [name, () => Effect.succeed(name)]))
-      )
+      const layer = kit.toLayer(Object.fromEntries(names.map((name) => [name, () => Effect.succeed(name)])))
       const instrumented = yield* Effect.provide(ToolkitInstrumentation.instrument(kit), layer)
       const plain = yield* Effect.provide(kit, layer)
       for (const name of names) {

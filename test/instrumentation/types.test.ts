@@ -1,6 +1,6 @@
-import { describe, expectTypeOf, it } from "vitest"
-import type * as Effect from "effect/Effect"
 import type * as Toolkit from "effect/ai/Toolkit"
+import type * as Effect from "effect/Effect"
+import { describe, expectTypeOf, it } from "vitest"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import { toolkit } from "../support/Toolkits.ts"
 

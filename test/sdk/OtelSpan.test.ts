@@ -8,10 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import { EnterableContextManager } from "../../src/sdk/ContextManager.ts"
 import * as SdkTracer from "../../src/sdk/Tracer.ts"
+import * as Instruments from "../../src/semconv/Instruments.ts"
 import { InitialAttributes, StartAttributes } from "../../src/semconv/SpanStart.ts"
 import * as Tracing from "./Tracing.ts"
 
@@ -25,7 +27,7 @@ const traced = <A, E>(effect: Effect.Effect<A, E>, options: Parameters<typeof Tr
     const context = yield* Layer.build(SdkTracer.layer(contextManager))
     const exit = yield* Effect.exit(Effect.provideContext(effect, context))
     return { tracing, exit, value: Exit.getSuccess(exit) }
-  })
+  }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const spanId = "b7ad6b7169203331"
@@ -90,6 +92,17 @@ describe("a span", () => {
     Effect.gen(function* () {
       const { tracing: spans } = yield* traced(Effect.withSpan(Effect.die(new Error("broken")), "a"))
       assert.deepStrictEqual(spans.named("a").status, { code: ERROR, message: "broken" })
+    })
+  )
+
+  it.effect("that fails with what cannot be read has status Error all the same", () =>
+    Effect.gen(function* () {
+      const hostile = new Proxy(new Error("hidden"), { get: () => fail() })
+      const { exit, tracing: spans } = yield* traced(
+        Effect.exit(Effect.withSpan(Effect.fail(hostile), "a", { captureStackTrace: false }))
+      )
+      assert.isTrue(Exit.isSuccess(exit))
+      assert.strictEqual(spans.named("a").status.code, ERROR)
     })
   )
 
@@ -188,6 +201,23 @@ describe("a span", () => {
           ["c".repeat(16), undefined]
         ]
       )
+    })
+  )
+
+  it.effect("without what cannot be converted is counted", () =>
+    Effect.gen(function* () {
+      const hostile = { toJSON: () => fail(), toString: () => fail() }
+      const { tracing: spans, value } = yield* traced(
+        Effect.gen(function* () {
+          yield* Effect.annotateCurrentSpan("hostile", hostile)
+          yield* Effect.annotateCurrentSpan("good", 1)
+        }).pipe(
+          Effect.withSpan("a"),
+          Effect.andThen(Metric.value(Instruments.telemetryDropped("serialization")))
+        )
+      )
+      assert.deepStrictEqual(spans.named("a").attributes, { good: 1 })
+      assert.strictEqual(Option.getOrThrow(value).count, 1)
     })
   )
 
@@ -309,7 +339,8 @@ describe("the parent of a span", () => {
       const active = (root: boolean) =>
         Effect.sync(() =>
           Otel.trace.getTracer("plain").startActiveSpan("plain", (plain) => {
-            const context = Context.make(Tracer.Tracer, SdkTracer.make(Otel.trace.getTracer("effect")))
+            const source = { tracer: Otel.trace.getTracer("effect"), dropped: () => undefined }
+            const context = Context.make(Tracer.Tracer, SdkTracer.make(source))
             const span = Effect.runSyncWith(context)(Effect.withSpan(Effect.currentSpan, "a", { root }))
             plain.end()
             return { parent: Option.getOrUndefined(span.parent), plain: plain.spanContext() }

@@ -37,10 +37,13 @@ describe.concurrent("by environment", () => {
       assert.deepStrictEqual(span?.status.code, "unset")
       const metric = server.metrics().find(({ name }) => name === "test.work")
       assert.deepInclude(metric, { unit: "{work}", temporality: "cumulative", monotonic: true })
-      assert.lengthOf(metric?.points ?? [], 1)
-      assert.deepInclude(metric?.points[0] ?? {}, { value: 1, attributes: { kind: "hard" } })
+      assert.deepStrictEqual(
+        metric?.points.map(({ attributes, value }) => [attributes, value]),
+        [[{ kind: "hard" }, 1]]
+      )
       const [record] = server.logRecords()
-      assert.deepInclude(record, { body: "working", traceId: span?.traceId, spanId: span?.spanId })
+      assert.strictEqual(record?.body, "working")
+      assert.deepStrictEqual([record?.traceId, record?.spanId], [span?.traceId, span?.spanId])
       for (const signal of [span, metric, record]) {
         assert.strictEqual(signal?.resource["service.name"], "from-name")
         assert.strictEqual(signal?.resource["deployment.environment.name"], "test")

@@ -1,9 +1,10 @@
 /** Tools for tests: one for each way in which a call can end. */
+
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 
 export class OutOfStock extends Schema.TaggedError<OutOfStock>("OutOfStock")("OutOfStock", {
   item: Schema.String

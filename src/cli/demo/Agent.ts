@@ -1,9 +1,10 @@
 /**
  * The agent of the demo: turns of a model, with the toolkit instrumented, until it calls no more tools.
  */
-import * as Effect from "effect/Effect"
+
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
+import * as Effect from "effect/Effect"
 import * as ToolkitInstrumentation from "../../instrumentation/ToolkitInstrumentation.ts"
 import { CurrentAgent } from "../../propagation/Origin.ts"
 import {

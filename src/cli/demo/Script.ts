@@ -26,7 +26,7 @@ export const turns = (repository: boolean): ReadonlyArray<ScriptedModel.Turn> =>
   ({ prompt }) => [
     ScriptedModel.toolCall("call_4", "read_file", { path: largest(prompt) }),
     ScriptedModel.toolCall("call_5", "read_file", { path: "SECURITY-AUDIT.md" }),
-    ScriptedModel.toolCall("call_6", "read_file", { file: "README.md" })
+    ScriptedModel.toolCall("call_6", "read_file", { file: "LICENSE" })
   ],
   ({ prompt }) => [
     ScriptedModel.toolCall("call_7", "write_report", {

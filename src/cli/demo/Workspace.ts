@@ -3,16 +3,17 @@
  *
  * They read inside that directory only, and write into a folder of their own. How they are called is in `Script.ts`.
  */
+
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
-import * as Schema from "effect/Schema"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 import * as ChildProcess from "effect/process/ChildProcess"
 import * as ChildProcessSpawner from "effect/process/ChildProcessSpawner"
+import * as Schema from "effect/Schema"
 
 /** Folders that nobody means by "this project". */
 const skipped = new Set([".git", "node_modules", "dist", "coverage", "target", ".venv", ".cache"])
@@ -116,8 +117,7 @@ export const layer = (directory: string) =>
       })
 
       return toolkit.of({
-        list_files: ({ limit }) =>
-          Effect.map(walk(Math.min(limit, FILE_LIMIT)), (files) => ({ files })),
+        list_files: ({ limit }) => Effect.map(walk(Math.min(limit, FILE_LIMIT)), (files) => ({ files })),
 
         search_text: Effect.fnUntraced(function* ({ text }, { preliminary }) {
           const files = (yield* walk(FILE_LIMIT)).filter((file) => file.bytes <= READ_LIMIT)
@@ -151,7 +151,9 @@ export const layer = (directory: string) =>
             ),
 
         write_report: Effect.fnUntraced(function* ({ lines, title }) {
-          const folder = yield* failed("the temporary folder")(fs.makeTempDirectory({ prefix: "toolspan-demo-" }))
+          const folder = yield* failed("the temporary folder")(
+            fs.makeTempDirectory({ prefix: "toolspan-demo-" })
+          )
           const report = path.join(folder, "report.md")
           yield* failed(report)(fs.writeFileString(report, [`# ${title}`, "", ...lines, ""].join("\n")))
           return { path: report }

@@ -1,0 +1,82 @@
+/**
+ * Appends names, texts and numbers to a JSON text while there is room, masking what looks like a secret.
+ *
+ * Methods that write take the `room` in UTF-8 bytes, and return the bytes taken, or {@link UNFIT}.
+ */
+import { MASK, redactPrefix, redactText } from "./Redaction.ts"
+import { beginning, byteLength, ELLIPSIS, ELLIPSIS_BYTES, escapedUnitsThatFit } from "./Utf8.ts"
+
+/** Instead of a size: there is no room, and nothing was written. */
+export const UNFIT = -1
+
+/** A secret, in JSON. */
+export const MASKED = `"${MASK}"`
+
+/** A text is left out rather than cut to less than this. */
+const SHORTEST_CUT = 16
+/** A name that needs no escape and is too short for a secret. */
+const shortName = /^[A-Za-z_$][\w$]{0,15}$/
+/** A text that is one byte a character and needs no escape. */
+const plainText = /^[ !#-[\]-~]*$/
+
+export class JsonTokens {
+  text = ""
+  /** Whether something was left out. */
+  cut = false
+  /** How many bytes the uncut text would have more, at least. */
+  lost = 0
+  protected readonly redact: boolean
+  /** Whether to cut what has no room; else it does not fit. */
+  protected readonly cutting: boolean
+
+  constructor(redact: boolean, cutting: boolean) {
+    this.redact = redact
+    this.cutting = cutting
+  }
+
+  /** `token` is JSON and ASCII. */
+  protected token(token: string, room: number): number {
+    if (token.length > room) return UNFIT
+    this.text += token
+    return token.length
+  }
+
+  protected name(name: string, room: number): number {
+    if (shortName.test(name)) return this.token(`"${name}"`, room)
+    return this.string(name, this.cutting ? room >> 1 : room)
+  }
+
+  protected number(value: number, room: number): number {
+    const digits = String(value)
+    if (!Number.isFinite(value)) return this.token(`"${digits}"`, room)
+    const isSecret = this.redact && value > 1e12 && redactText(digits) !== digits
+    return this.token(isSecret ? MASKED : digits, room)
+  }
+
+  protected string(text: string, room: number): number {
+    if (text.length + 2 > room) {
+      if (!this.cutting) return UNFIT
+      const start = this.redact ? redactPrefix(text, room) : beginning(text, room)
+      return this.cutString(start, Math.max(text.length - start.length, 0), room)
+    }
+    const shown = this.redact ? redactText(text) : text
+    const isPlain = plainText.test(shown)
+    const json = isPlain ? `"${shown}"` : JSON.stringify(shown)
+    const bytes = isPlain ? json.length : byteLength(json)
+    if (bytes > room) return this.cutting ? this.cutString(shown, 0, room) : UNFIT
+    this.text += json
+    return bytes
+  }
+
+  /** Writes what fits of `start`, behind which there are `beyond` more units. */
+  private cutString(start: string, beyond: number, room: number): number {
+    if (room < SHORTEST_CUT) return UNFIT
+    const kept = start.slice(0, escapedUnitsThatFit(start, room - 2 - ELLIPSIS_BYTES))
+    const json = JSON.stringify(kept + ELLIPSIS)
+    const bytes = byteLength(json)
+    this.text += json
+    this.cut = true
+    this.lost += beyond + byteLength(JSON.stringify(start)) - bytes
+    return bytes
+  }
+}

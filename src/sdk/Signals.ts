@@ -1,0 +1,21 @@
+/**
+ * SIGTERM and SIGINT for programs that do not handle them.
+ */
+
+const SIGNALS = ["SIGTERM", "SIGINT"] as const
+
+/**
+ * On the first of the signals: waits for `flush` and raises the signal again, without us listening, so that the process ends the way it
+ * would have. A second signal is not waited for. Returns how to stop listening.
+ */
+export const reraiseAfter = (flush: () => Promise<void>): (() => void) => {
+  const stop = () => {
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal)
+  }
+  const onSignal = (signal: NodeJS.Signals) => {
+    stop()
+    void flush().finally(() => process.kill(process.pid, signal))
+  }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  return stop
+}
