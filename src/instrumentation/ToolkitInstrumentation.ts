@@ -78,8 +78,8 @@ const instrumentToolkit = (
   instrumentation: Instrumentation
 ): Effect.Effect<WithHandler> =>
   Object.setPrototypeOf(
-    // A toolkit is a function, so that classes can extend it.
-    Object.assign(() => {}, {
+    // biome-ignore lint/complexity/useArrowFunction: a toolkit is a function that classes can extend.
+    Object.assign(function () {}, {
       [evaluate]: (fiber: Fiber.Fiber<unknown, unknown>) => {
         instrumentation.initialize(fiber.context)
         return Effect.map(toolkit, (withHandler) => instrumentation.withHandler(withHandler))
