@@ -28,9 +28,9 @@ export const handlers = toolkit.toLayer({
 type WithHandler = Toolkit.WithHandler<typeof toolkit.tools>
 
 /** Calls at a time: few enough for a batch processor to keep up, enough to hide the cost of starting a fiber. */
-const BATCH = 100
+export const BATCH = 100
 
-const calls = ({ handle }: WithHandler) =>
+export const calls = ({ handle }: WithHandler) =>
   Effect.forEach(
     Array.from({ length: BATCH }, (_, n) => `call_${n}`),
     (id) => Effect.flatMap(handle("get_weather", { city: "Berlin", days: 3 }, id), Stream.runDrain),

@@ -33,7 +33,7 @@ export const shutdown = async (running: Running, millis: number): Promise<void> 
   await within(millis / 2, () => deliver(running))
 
   const rest = Math.max(1, millis - (performance.now() - start))
-  
+  for (const guard of measures.guards) guard.drain(rest)
   // Not NodeSDK's shutdown, which is over with the first failure of one.
   const stages = [...spans.stages, ...logRecords.stages, ...measures.stages]
   await within(rest, () => all(stages, (stage) => stage.shutdown()))

@@ -19,7 +19,10 @@ const demo = (directory: string, environment = {}, args: ReadonlyArray<string> =
 describe("toolspan demo", () => {
   it.effect("traces real tools over the current directory, and leaves a report", () =>
     Effect.gen(function* () {
-      const directory = workspace({ "README.md": "# Hello\n", "big.txt": "sk-live-4f1c9a7be2d05836\n".repeat(9) })
+      const directory = workspace({
+        "README.md": "# Hello\n",
+        "big.txt": "sk-live-4f1c9a7be2d05836\n".repeat(9)
+      })
       const { code, stderr, stdout } = yield* demo(directory)
       assert.strictEqual(code, 0)
       const report = readFileSync(/The report is in (\S+)\.\n/.exec(stdout)?.[1] ?? "", "utf8")

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import * as Context from "effect/Context"
 import * as Attributes from "../../src/semconv/Attributes.ts"
 import * as Instruments from "../../src/semconv/Instruments.ts"
 import * as Program from "../support/Program.ts"
@@ -15,7 +15,9 @@ const telemetry = read("docs/telemetry.md")
 
 /** The fenced blocks of a language. */
 const blocks = (markdown: string, language: string) =>
-  [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(([, text]) => text ?? "")
+  [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
+    ([, text]) => text ?? ""
+  )
 
 /** The rows of the table with this heading, as cells. */
 const table = (markdown: string, heading: string) => {
@@ -25,11 +27,17 @@ const table = (markdown: string, heading: string) => {
       .split("\n\n")[0]
       ?.split("\n")
       .slice(2)
-      .map((row) => row.split("|").map((cell) => cell.trim()).slice(1, -1)) ?? []
+      .map((row) =>
+        row
+          .split("|")
+          .map((cell) => cell.trim())
+          .slice(1, -1)
+      ) ?? []
   )
 }
 
-const code = (cell: string | undefined) => [...(cell ?? "").matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "")
+const code = (cell: string | undefined) =>
+  [...(cell ?? "").matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "")
 
 describe("README", () => {
   it.effect("shows what the demo prints", () =>
@@ -69,7 +77,9 @@ describe("README", () => {
   it("programs have no type errors", () => {
     const config = join(Program.root, folder, "tsconfig.json")
     writeFileSync(config, JSON.stringify({ extends: "../../tsconfig.json", include: ["*.ts"] }))
-    const { stdout } = spawnSync(join(Program.root, "node_modules/.bin/tsc"), ["-p", config], { encoding: "utf8" })
+    const { stdout } = spawnSync(join(Program.root, "node_modules/.bin/tsc"), ["-p", config], {
+      encoding: "utf8"
+    })
     assert.strictEqual(stdout, "")
   })
 
@@ -126,7 +136,9 @@ describe("tables", () => {
       abandoned: true
     }
     assert.deepStrictEqual(
-      table(telemetry, "`toolspan.tool.outcome` | when | status | `error.type`").flatMap(([cell]) => code(cell)),
+      table(telemetry, "`toolspan.tool.outcome` | when | status | `error.type`").flatMap(([cell]) =>
+        code(cell)
+      ),
       Object.keys(outcomes)
     )
   })

@@ -27,7 +27,7 @@ const traced = <A, E>(effect: Effect.Effect<A, E>, options: Parameters<typeof Tr
     const context = yield* Layer.build(SdkTracer.layer(contextManager))
     const exit = yield* Effect.exit(Effect.provideContext(effect, context))
     return { tracing, exit, value: Exit.getSuccess(exit) }
-  }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  }).pipe(Effect.scoped, Effect.provideService(Metric.MetricRegistry, new Map()))
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const spanId = "b7ad6b7169203331"
@@ -336,17 +336,17 @@ describe("the parent of a span", () => {
 
   it.effect("is the active OpenTelemetry span where Effect has none", () =>
     Effect.gen(function* () {
-      const active = (root: boolean) =>
+      const active = (options: Tracer.SpanOptions) =>
         Effect.sync(() =>
           Otel.trace.getTracer("plain").startActiveSpan("plain", (plain) => {
             const source = { tracer: Otel.trace.getTracer("effect"), dropped: () => undefined }
             const context = Context.make(Tracer.Tracer, SdkTracer.make(source))
-            const span = Effect.runSyncWith(context)(Effect.withSpan(Effect.currentSpan, "a", { root }))
+            const span = Effect.runSyncWith(context)(Effect.withSpan(Effect.currentSpan, "a", options))
             plain.end()
             return { parent: Option.getOrUndefined(span.parent), plain: plain.spanContext() }
           })
         )
-      const { value } = yield* traced(active(false))
+      const { value } = yield* traced(active({}))
       const { parent, plain } = Option.getOrThrow(value)
       assert.deepInclude(parent, {
         _tag: "ExternalSpan",
@@ -354,8 +354,11 @@ describe("the parent of a span", () => {
         traceId: plain.traceId,
         sampled: true
       })
-      const root = Option.getOrThrow((yield* traced(active(true)).pipe(Effect.scoped)).value)
+      const root = Option.getOrThrow((yield* traced(active({ root: true }))).value)
       assert.isUndefined(root.parent)
+      const annotations = Context.make(OtelTracer.OtelTraceState, Otel.createTraceState("child=1"))
+      const { tracing: spans } = yield* traced(active({ annotations }))
+      assert.strictEqual(spans.named("a").spanContext().traceState?.serialize(), "child=1")
     })
   )
 

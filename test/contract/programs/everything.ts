@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
-import { Sdk } from "toolspan/sdk"
 import { Origin, ToolkitInstrumentation } from "toolspan"
+import { Sdk } from "toolspan/sdk"
 import { collect, handlers, toolkit } from "../../support/Toolkits.ts"
 
 const content = { results: "redacted", descriptions: "full", maxBytes: 64 } as const

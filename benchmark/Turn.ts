@@ -1,0 +1,67 @@
+/**
+ * A whole turn of an agent: the model asks for a tool, the tool runs, the model answers.
+ */
+import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
+import { tracing } from "@opentelemetry/sdk-node"
+import * as Effect from "effect/Effect"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Stream from "effect/Stream"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as ToolkitInstrumentation from "../src/instrumentation/ToolkitInstrumentation.ts"
+import * as Measure from "./Measure.ts"
+import * as Peer from "./Peer.ts"
+import * as Telemetry from "./Telemetry.ts"
+import { handlers, toolkit } from "./ToolCall.ts"
+
+const BATCH = 20
+
+const answers = [
+  [
+    { type: "tool-call", id: "call_1", name: "get_weather", params: { city: "Berlin", days: 3 } },
+    { type: "finish", reason: "tool-calls", usage: { inputTokens: {}, outputTokens: {} } }
+  ],
+  [
+    { type: "text", text: "It will be clear." },
+    { type: "finish", reason: "stop", usage: { inputTokens: {}, outputTokens: {} } }
+  ]
+] as const
+
+/** A model that answers at once, in turn. */
+const model = () => {
+  let request = 0
+  return LanguageModel.make({
+    generateText: () => Effect.succeed([...(answers[request++ % 2] ?? [])]),
+    streamText: () => Stream.empty
+  })
+}
+
+const turns = (tools: typeof toolkit) =>
+  Effect.gen(function* () {
+    const { generateText } = yield* model()
+    for (let turn = 0; turn < BATCH; turn++) {
+      yield* generateText({ prompt: "How will the weather be?", toolkit: tools })
+      yield* generateText({ prompt: "And now?", toolkit: tools })
+    }
+  }).pipe(Effect.provide(handlers))
+
+export const run = async (rounds: number): Promise<void> => {
+  const traced = ToolkitInstrumentation.instrument(toolkit)
+  const sdk = await Telemetry.runtime(new Telemetry.CountingExporter(), "always_on")
+  const upstream = ManagedRuntime.make(
+    NodeSdk.layer(() => ({ spanProcessor: new tracing.BatchSpanProcessor(new Telemetry.CountingExporter()) }))
+  )
+  const rows = await Measure.compare(
+    [
+      ["effect/ai, not traced", () => Effect.runPromise(turns(toolkit))],
+      ["toolspan, everything recorded", () => sdk.runPromise(turns(traced))],
+      ["@effect/opentelemetry, upstream's two spans alone", () => upstream.runPromise(turns(toolkit))]
+    ],
+    { batch: BATCH, rounds }
+  )
+  await upstream.dispose()
+  await sdk.dispose()
+  Measure.print("A whole turn: two model requests, one tool call", rows, {
+    "toolspan, everything recorded": 1.3
+  })
+  await Peer.run(rounds)
+}
