@@ -1,11 +1,12 @@
 /**
  * Whether memory stays flat: a million calls, and one call with a million preliminary results.
  */
+
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Tool from "effect/ai/Tool"
-import * as Toolkit from "effect/ai/Toolkit"
 import * as ToolkitInstrumentation from "../src/instrumentation/ToolkitInstrumentation.ts"
 import * as Telemetry from "./Telemetry.ts"
 import * as ToolCall from "./ToolCall.ts"

@@ -3,10 +3,10 @@
  */
 import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
 import { tracing } from "@opentelemetry/sdk-node"
+import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Effect from "effect/Effect"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
-import * as LanguageModel from "effect/ai/LanguageModel"
 import * as ToolkitInstrumentation from "../src/instrumentation/ToolkitInstrumentation.ts"
 import * as Measure from "./Measure.ts"
 import * as Peer from "./Peer.ts"

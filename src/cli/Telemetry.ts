@@ -1,8 +1,8 @@
 /**
  * Where the telemetry of a `toolspan` command goes: to the terminal, and through OpenTelemetry if the environment names an endpoint.
  */
-import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Sdk from "../sdk/Sdk.ts"
 import * as Terminal from "../terminal/Terminal.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -15,15 +15,14 @@ const exports = (environment: Environment): boolean =>
 
 /** Prints traces; exports them as well where an `OTEL_EXPORTER_OTLP_*` variable is set. */
 export const layer = (environment: Environment): Layer.Layer<never> =>
-  exports(environment) ? Terminal.layer().pipe(Layer.provideMerge(sdk)) : Terminal.layer()
-
-/** Loaded when it is needed: the terminal works without OpenTelemetry. */
-const sdk = Layer.unwrap(
-  Effect.map(
-    Effect.promise(() => import("../sdk/index.ts")),
-    ({ Sdk }) => Sdk.layer({ serviceName: "toolspan-demo" })
-  )
-)
+  exports(environment)
+    ? Terminal.layer().pipe(
+        Layer.provideMerge(
+          // What is said in code goes before the environment.
+          Sdk.layer(environment["OTEL_SERVICE_NAME"] ? {} : { serviceName: "toolspan-demo" })
+        )
+      )
+    : Terminal.layer()
 
 /** How to open an exported trace; undefined if none was exported. */
 export const whereToLook = (environment: Environment, traceId: string): string | undefined => {

@@ -51,12 +51,32 @@ export const capture = (policy: Policy, content: Content, options: CaptureOption
     }
     if (value === undefined) return off
   }
+  try {
+    return textOf(value, policy, content, options.mask) ?? serialization
+  } catch {
+    // A text beyond what the engine can hold, under a cap as large.
+    return serialization
+  }
+}
+
+const textOf = (
+  value: unknown,
+  policy: Policy,
+  content: Content,
+  mask: Mask | undefined
+): Captured | undefined => {
   const redact = policy[content.kind] === "redacted"
   const field = fields[content.kind]
-  const { maxBytes } = policy
-  if (field === undefined && typeof value === "string") return plainText(value, maxBytes, redact)
-  const written = BoundedJson.write(value, { maxBytes, redact, mask: options.mask, field })
-  return written === undefined ? serialization : { _tag: "Captured", ...written }
+  if (field === undefined && typeof value === "string") return plainText(value, policy.maxBytes, redact)
+  // A text that the hook wrote has no longer the shape that the mask speaks of.
+  const isRewritten = typeof value === "string" && value !== content.value
+  const written = BoundedJson.write(value, {
+    maxBytes: policy.maxBytes,
+    redact,
+    mask: isRewritten ? undefined : mask,
+    field
+  })
+  return written && { _tag: "Captured", ...written }
 }
 
 const plainText = (text: string, maxBytes: number, redact: boolean): Captured => {

@@ -4,35 +4,19 @@
  * One writer makes one attempt: without cutting it gives up where the room ends, with cutting it fits everything in. Values that JSON does
  * not know take the form that `Readable.ts` gives; code of the value that throws while it is read makes one place unreadable.
  */
-
-import { JsonTokens, MASKED, UNFIT } from "./JsonTokens.ts"
+import { attempt, JsonTokens, MASKED, UNFIT } from "./JsonTokens.ts"
 import type { Mask } from "./Mask.ts"
 import { readable } from "./Readable.ts"
-import { isSecretKey } from "./SecretKey.ts"
-import { type Looks, sizeAtLeast } from "./SizeAtLeast.ts"
-import { ELLIPSIS, ELLIPSIS_BYTES } from "./Utf8.ts"
+import { isSecretKey } from "./Redaction.ts"
+import { sizeAtLeast } from "./SizeAtLeast.ts"
+import { ELLIPSIS } from "./Utf8.ts"
 
 /** Deeper nesting is not shown: it tells little, and the stack has an end. */
 const MAX_DEPTH = 128
 /** A larger one takes long to print. */
 const LARGEST_BIGINT = 2n ** 256n
-/** How many values that are left out are looked at to tell their size. */
-const MAX_LOOKS = 1000
 
 const UNREADABLE = Symbol("unreadable")
-
-/** The parts of an array or object. */
-interface Parts {
-  readonly open: string
-  readonly close: string
-  readonly total: number
-  /** Says that `left` parts are missing. */
-  readonly mark: (left: number) => string
-  /** Writes one part: returns its bytes, 0 if there is nothing to write, or {@link UNFIT}. */
-  readonly write: (index: number, room: number) => number
-  /** The size of one part, at least; may throw. */
-  readonly size: (index: number, looks: Looks) => number
-}
 
 export class JsonWriter extends JsonTokens {
   /** UTF-8 bytes of the text. */
@@ -41,7 +25,6 @@ export class JsonWriter extends JsonTokens {
   failed = false
   /** The objects around the place that is written. */
   readonly #path: Array<object> = []
-  readonly #looks: Looks = { left: MAX_LOOKS }
 
   /** Whether the value could be written within `room`. */
   writeRoot(value: unknown, mask: Mask | undefined, room: number): boolean {
@@ -130,7 +113,7 @@ export class JsonWriter extends JsonTokens {
 
   #items(items: ReadonlyArray<unknown>, total: number, mask: Mask | undefined, room: number): number {
     const secondIsSecret = this.redact && total === 2 && typeof items[0] === "string" && isSecretKey(items[0])
-    return this.#parts(
+    return this.parts(
       {
         open: "[",
         close: "]",
@@ -173,14 +156,17 @@ export class JsonWriter extends JsonTokens {
         : this.#fieldValue(value, mask?.field(name), left, index === total - 1)
       return bytes === UNFIT ? UNFIT : nameBytes + 1 + bytes
     }
-    return this.#parts(
+    return this.parts(
       {
         open: "{",
         close: "}",
         total,
         mark: (left) => `"${ELLIPSIS}":"${left} more"`,
         write,
-        size: (index, looks) => (names[index]?.length ?? 0) + 3 + sizeAtLeast(read(index), looks)
+        size: (index, looks) => {
+          const value = read(index)
+          return value === undefined ? -1 : (names[index]?.length ?? 0) + 3 + sizeAtLeast(value, looks)
+        }
       },
       room
     )
@@ -191,49 +177,6 @@ export class JsonWriter extends JsonTokens {
     const bytes = this.cutting && !isLast ? this.#value(value, mask, room >> 1) : UNFIT
     return bytes === UNFIT ? this.#value(value, mask, room) : bytes
   }
-
-  /** While parts follow, room is kept for the mark that says how many are left out: it is never missing. */
-  #parts(parts: Parts, room: number): number {
-    const { open, close, total } = parts
-    if (total === 0) return this.token(open + close, room)
-    const markRoom = this.cutting ? parts.mark(total).length + ELLIPSIS_BYTES : 0
-    let used = open.length + close.length
-    if (used + markRoom > room) return UNFIT
-    this.text += open
-    let comma = ""
-    for (let index = 0; index < total; index++) {
-      const before = this.text
-      const lostBefore = this.lost
-      this.text += comma
-      const kept = index < total - 1 ? markRoom : 0
-      const bytes = parts.write(index, room - used - comma.length - kept)
-      if (bytes === UNFIT && !this.cutting) return UNFIT
-      if (bytes <= 0) this.text = before
-      if (bytes === UNFIT) {
-        this.lost = lostBefore
-        used += this.#leaveOut(parts, index, comma)
-        break
-      }
-      if (bytes === 0) continue
-      used += comma.length + bytes
-      comma = ","
-    }
-    this.text += close
-    return used
-  }
-
-  /** Says that the parts from `first` on are missing. */
-  #leaveOut(parts: Parts, first: number, comma: string): number {
-    const mark = comma + parts.mark(parts.total - first)
-    const bytes = mark.length + ELLIPSIS_BYTES - 1
-    this.text += mark
-    this.cut = true
-    this.lost += 2 * (parts.total - first) - bytes
-    for (let index = first; index < parts.total && this.#looks.left > 0; index++) {
-      this.lost += attempt(() => parts.size(index, this.#looks), 1) - 1
-    }
-    return bytes
-  }
 }
 
 /** Whether a field named "value" stands beside the name of a secret, as in `{ "name": "Cookie", "value": … }`. */
@@ -243,11 +186,3 @@ const isLabelled = (names: ReadonlyArray<string>, read: (index: number) => unkno
     const label = attempt(() => read(index), undefined)
     return typeof label === "string" && isSecretKey(label)
   })
-
-const attempt = <A, B>(read: () => A, otherwise: B): A | B => {
-  try {
-    return read()
-  } catch {
-    return otherwise
-  }
-}

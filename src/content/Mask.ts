@@ -45,7 +45,7 @@ export const nothing: Shape<never> = {
 }
 
 /** The mask of a value that is sensitive as a whole. */
-export const whole: Mask = { whole: true, field: () => whole, item: () => whole }
+const whole: Mask = { whole: true, field: () => whole, item: () => whole }
 
 /**
  * The mask of a value that one of `nodes` describes. `shapeOf` must give the same nodes for the same node; if it throws, the

@@ -12,15 +12,11 @@ const element = /<([\w.:-]{1,100})>/g
 
 const candidate = new RegExp(CANDIDATE, "i")
 
-const escapedQuoted = /\\(["'])[\s\S]*?(?:\\\1|$)/y
-const quoted = /(["'`])(?:\\[\s\S]|(?!\1)[^\\])*\1?/y
+const quote = /["'`]/y
 const bracketed = /\[[^\]]*\]?|\{[^}]*\}?/y
 const noSecret = /(?:null|undefined|none|nil|true|false|string|number|boolean)(?![\w-])/iy
-/** A scheme may stand before the value, and a call with a text around it: `token = encode("…")`. */
-const word =
-  /(?:(?:bearer|basic|digest|token|negotiate|apikey)\s{1,4})?[^\s"'`<>&;]+(?:(?<=\()(["'`])(?:\\[\s\S]|(?!\1)[^\\])*\1?)?/iy
-/** Belongs to the text around, rather than to the value. */
-const closers = /[,)\]}]+$/
+/** A scheme may stand before the value. */
+const word = /(?:(?:bearer|basic|digest|token|negotiate|apikey)\s{1,4})?[^\s"'`<>&;]+/iy
 const elementContent = /[^<]+/y
 /** Names whose value is a whole header line. */
 const header = /(?:authorization|cookie)$/i
@@ -102,7 +98,10 @@ const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x09 && cod
 const isBracket = (code: number): boolean => code === 0x5d
 const isQuote = (code: number): boolean => code === 0x22 || code === 0x27 || code === 0x60
 const isBackslash = (code: number): boolean => code === 0x5c
-const isNamePart = (code: number): boolean =>
+/** `,` `)` `]` `}` after a value belong to the text around it. */
+const isClosing = (code: number): boolean => code === 0x2c || code === 0x29 || code === 0x5d || code === 0x7d
+/** A letter, a digit, `_`, `-` or `.`, in ASCII. */
+export const isNamePart = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) ||
   (code >= 0x41 && code <= 0x5a) ||
   (code >= 0x30 && code <= 0x39) ||
@@ -111,22 +110,50 @@ const isNamePart = (code: number): boolean =>
   code === 0x2e
 
 const assignedValue: FindValue = (text, at, { name, start }, by) => {
-  const escaped = matchAt(escapedQuoted, text, at)
-  if (escaped !== undefined) return between(escaped, at, 2)
-  const plain = matchAt(quoted, text, at)
-  if (plain !== undefined) return between(plain, at, 1)
+  const escaped = text.charAt(at) === "\\" ? matchAt(quote, text, at + 1) : undefined
+  if (escaped !== undefined) return untilNext(text, at, `\\${escaped}`)
+  const plain = matchAt(quote, text, at)
+  if (plain !== undefined) return untilUnescaped(text, at, plain)
   if (by.includes(":") && header.test(name)) return restOfLine(text, start, at)
   if (matchAt(noSecret, text, at) !== undefined) return undefined
-  const found = matchAt(bracketed, text, at) ?? matchAt(word, text, at)?.replace(closers, "")
-  if (!found || (number.test(found) && !isSecretKey(name, Number(found)))) return undefined
-  return { end: at + found.length, open: "", close: "" }
+  const brackets = matchAt(bracketed, text, at)
+  return brackets === undefined ? wordValue(text, at, name) : bare(at + brackets.length)
+}
+
+/** An amount is no secret; a call is taken with its text: `token = encode("…")`. */
+const wordValue = (text: string, at: number, name: string): Value | undefined => {
+  const found = matchAt(word, text, at) ?? ""
+  const inner = found.endsWith("(") ? matchAt(quote, text, at + found.length) : undefined
+  if (inner !== undefined) return bare(untilUnescaped(text, at + found.length, inner).end)
+  const value = found.slice(0, back(found, found.length, isClosing, found.length))
+  if (value === "" || (number.test(value) && !isSecretKey(name, Number(value)))) return undefined
+  return bare(at + value.length)
+}
+
+const bare = (end: number): Value => ({ end, open: "", close: "" })
+
+/** From one quote to the next, or to the end of the text. */
+const untilNext = (text: string, at: number, quote: string): Value => {
+  const close = text.indexOf(quote, at + quote.length)
+  return close < 0
+    ? { end: text.length, open: quote, close: "" }
+    : { end: close + quote.length, open: quote, close: quote }
+}
+
+/** The same, where a backslash escapes what follows it. */
+const untilUnescaped = (text: string, at: number, quote: string): Value => {
+  let close = at + 1
+  while (close < text.length && text.charAt(close) !== quote) close += text.charAt(close) === "\\" ? 2 : 1
+  return close < text.length
+    ? { end: close + 1, open: quote, close: quote }
+    : { end: text.length, open: quote, close: "" }
 }
 
 const elementValue: FindValue = (text, at, { name }) => {
   const content = matchAt(elementContent, text, at)
   if (content === undefined) return undefined
   const end = at + content.length
-  return end === text.length || text.startsWith(`</${name}`, end) ? { end, open: "", close: "" } : undefined
+  return end === text.length || text.startsWith(`</${name}`, end) ? bare(end) : undefined
 }
 
 /** A header line ends where its line does, or where the quote closes that was opened right before its name. */
@@ -135,16 +162,7 @@ const restOfLine = (text: string, start: number, at: number): Value | undefined 
   const closes = before === '"' || before === "'" || before === "`" ? text.indexOf(before, at) : -1
   const breaks = text.slice(at, closes < 0 ? text.length : closes).search(/[\r\n]/)
   const end = breaks >= 0 ? at + breaks : closes < 0 ? text.length : closes
-  return end > at ? { end, open: "", close: "" } : undefined
-}
-
-const between = (found: string, at: number, length: number): Value => {
-  const open = found.slice(0, length)
-  return {
-    end: at + found.length,
-    open,
-    close: found.length >= 2 * length && found.endsWith(open) ? open : ""
-  }
+  return end > at ? bare(end) : undefined
 }
 
 const matchAt = (pattern: RegExp, text: string, at: number): string | undefined => {

@@ -5,7 +5,7 @@
  * URLs. By name: `password=…`, `"api_key": "…"`, `--token …`, `<secret>…</secret>` and header lines; `SecretKey.ts` knows the names.
  * Every pattern takes linear time. A text that may be cut is redacted by {@link redactPrefix}, so that no half of a secret stays.
  */
-import { maskNamed } from "./NamedSecrets.ts"
+import { isNamePart, maskNamed } from "./NamedSecrets.ts"
 import { beginning } from "./Utf8.ts"
 
 export { isSecretKey } from "./SecretKey.ts"
@@ -47,33 +47,40 @@ const PASSES = 6
 /** Longer than the part by which any secret is recognised. */
 const LOOKAHEAD = 256
 
-/** The shortest match of {@link TOKENS}, key header or web token, in characters of one run. */
+/** The shortest match of {@link TOKENS} and the patterns below, in characters of one run. */
 const SHORTEST_TOKEN = 15
 
-/** Well-known beginnings of tokens, each with what follows, at least. */
-const TOKENS = [
-  "sk-[\\w-]{16,}", // OpenAI, Anthropic and those that follow them
-  "[srp]k_(?:live|test)_\\w{16,}|whsec_[\\w+/=]{16,}", // Stripe
-  "gh[opsur]_\\w{20,}|github_pat_\\w{20,}", // GitHub
-  "gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat)-[\\w.-]{16,}", // GitLab
-  "xox[a-z]-[\\w-]{10,}|xapp-[\\w-]{16,}", // Slack
-  "(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}", // AWS
-  "AIza[\\w-]{30,}|ya29\\.[\\w-]{16,}|GOCSPX-[\\w-]{16,}", // Google
-  "npm_[A-Za-z0-9]{30,}|pypi-[\\w-]{40,}|dckr_pat_[\\w-]{16,}|rubygems_[a-f0-9]{32,}",
-  "hf_[A-Za-z0-9]{30,}|r8_\\w{30,}|gsk_\\w{30,}|xai-\\w{30,}|pplx-\\w{30,}",
-  "SG\\.[\\w.-]{16,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}|hv[bsr]\\.[\\w-]{20,}|tskey-[\\w-]{16,}|glsa_\\w{20,}",
-  "shp(?:at|ca|pa|ss)_\\w{20,}|do[op]_v1_\\w{20,}|lin_api_\\w{20,}|ntn_\\w{30,}|PMAK-[\\w-]{20,}|ATATT3[\\w=-]{20,}"
-].join("|")
+/** Tokens by what they begin with, and the characters that follow: at least so many. */
+const TOKENS: ReadonlyArray<readonly [prefix: string, following: string, least: number]> = [
+  ["sk-", "[\\w-]", 16], // OpenAI, Anthropic and those that follow them
+  ["[srp]k_(?:live|test)_", "\\w", 16], // Stripe
+  ["whsec_", "[\\w+/=]", 16],
+  ["gh[opsur]_|github_pat_", "\\w", 20],
+  ["gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat)-", "[\\w.-]", 16], // GitLab
+  ["xox[a-z]-|xapp-", "[\\w-]", 10], // Slack
+  ["(?:AKIA|ASIA|ABIA|ACCA)", "[A-Z0-9]", 16], // AWS
+  ["AIza|ya29\\.|GOCSPX-", "[\\w-]", 20], // Google
+  ["npm_|hf_", "[A-Za-z0-9]", 30],
+  ["pypi-|dckr_pat_|hv[bsr]\\.|tskey-|PMAK-|ATATT3", "[\\w=-]", 20],
+  ["SG\\.", "[\\w.-]", 16], // SendGrid
+  ["AGE-SECRET-KEY-1", "[A-Z0-9]", 20],
+  ["gsk_|r8_|xai-|pplx-|glsa_|ntn_|lin_api_|shp(?:at|ca|pa|ss)_|do[op]_v1_|rubygems_", "\\w", 30]
+]
 
-const token = new RegExp(`(?<![A-Za-z0-9])(?:${TOKENS})`, "g")
+// Patterns end in a plain `*`: a counted or grouped repetition takes stack for each character of a long text.
+const token = new RegExp(
+  `(?<![A-Za-z0-9])(?:${TOKENS.map(([prefix, following, least]) => `(?:${prefix})${following}{${least}}${following}*`).join("|")})`,
+  "g"
+)
 const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)|PuTTY-User-Key-File-\d[\s\S]*/g
-const webToken = /(?<![\w-])(?=[\w-]+\.[\w-]{8})[\w-]*?eyJ[\w-]{8,}(?:\.[\w-]*)+/g
-const bearer = /\b(bearer\s{1,8})[\w.~+/=:-]{8,}/gi
+const webToken = /(?<![\w-])(?=[\w-]+\.[\w-]{8})[\w-]*?eyJ[\w-]{8}[\w-]*\.[\w.-]*/g
+const bearer = /\b(bearer\s{1,8})[\w.~+/=:-]{8}[\w.~+/=:-]*/gi
 /** English goes on with a word after "basic"; a credential has a digit, a sign or a capital inside. */
-const basic = /\b((?:[Bb]asic|BASIC)\s{1,8})(?=[A-Za-z0-9][a-z]*[A-Z0-9+/=])[\w+/=-]{8,}/g
+const basic = /\b((?:[Bb]asic|BASIC)\s{1,8})(?=[A-Za-z0-9][a-z]*[A-Z0-9+/=])[\w+/=-]{8}[\w+/=-]*/g
 const userinfo = /(:\/\/[^\s/@:"'<>\\]*:)[^\s/"'<>\\]+@/g
-const digits = /(?<![\d.])\d(?:[ -]?\d){12,}/g
+const digitGroup = /(?<![\d.])\d{3,19}(?!\d)/g
+const nextDigitGroup = /[ -](\d{3,19})(?!\d)/y
 
 const redactOnce = (text: string, traits: number): string => {
   let out = text
@@ -84,7 +91,7 @@ const redactOnce = (text: string, traits: number): string => {
   }
   if ((traits & SCHEME) !== 0) out = out.replace(bearer, `$1${MASK}`).replace(basic, `$1${MASK}`)
   if ((traits & AT) !== 0) out = out.replace(userinfo, `$1${MASK}@`)
-  if ((traits & DIGITS) !== 0) out = out.replace(digits, maskCards)
+  if ((traits & DIGITS) !== 0) out = maskCards(out)
   return (traits & (ASSIGNS | DASHES)) !== 0 ? maskNamed(out, MASK) : out
 }
 
@@ -137,28 +144,28 @@ const schemeAt = (text: string, i: number): number => {
   return (next === 0x65 && third === 0x61) || (next === 0x61 && third === 0x73) ? SCHEME : 0
 }
 
-/** A run of digit groups can hold a card number beside other numbers: every stretch of whole groups is tried. */
-const maskCards = (run: string): string => {
-  const groups = [...run.matchAll(/\d+/g)]
+/** A card number can stand in groups, and beside other numbers: every stretch of whole groups is tried. */
+const maskCards = (text: string): string => {
   let out = ""
   let done = 0
-  for (let first = 0; first < groups.length; first++) {
-    let number = ""
-    let last = -1
-    for (let i = first; i < groups.length; i++) {
-      const group = groups[i]?.[0] ?? ""
-      number += group
-      if (number.length > 19 || (number !== group && group.length < 3)) break
-      if (isCardNumber(number)) last = i
+  digitGroup.lastIndex = 0
+  for (let group = digitGroup.exec(text); group !== null; group = digitGroup.exec(text)) {
+    let number = group[0]
+    let end = digitGroup.lastIndex
+    let cardEnd = isCardNumber(number) ? end : 0
+    nextDigitGroup.lastIndex = end
+    for (let next = nextDigitGroup.exec(text); next !== null; next = nextDigitGroup.exec(text)) {
+      number += next[1]
+      if (number.length > 19) break
+      end = nextDigitGroup.lastIndex
+      if (isCardNumber(number)) cardEnd = end
     }
-    const from = groups[first]
-    const to = groups[last]
-    if (from === undefined || to === undefined) continue
-    out += run.slice(done, from.index) + MASK
-    done = to.index + to[0].length
-    first = last
+    if (cardEnd === 0) continue
+    out += text.slice(done, group.index) + MASK
+    done = cardEnd
+    digitGroup.lastIndex = cardEnd
   }
-  return out + run.slice(done)
+  return out + text.slice(done)
 }
 
 /** Thirteen to nineteen digits that begin as payment cards do and pass Luhn's check. */
@@ -176,7 +183,7 @@ const isCardNumber = (number: string): boolean => {
 /** A window can end inside a secret that only its later part would tell: a web token, or a URL before its `@`. */
 const closeTail = (window: string): string => {
   let run = window.length
-  while (run > 0 && /[\w.-]/.test(window.charAt(run - 1))) run--
+  while (run > 0 && isNamePart(window.charCodeAt(run - 1))) run--
   const webToken = window.indexOf("eyJ", run)
   if (webToken >= 0) return window.slice(0, webToken) + MASK
   const url = window.lastIndexOf("://")

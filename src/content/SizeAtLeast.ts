@@ -20,8 +20,9 @@ export const sizeAtLeast = (value: unknown, looks: Looks): number => {
   let size = 2
   if (Object.getPrototypeOf(value) !== Object.prototype) return size
   for (const name of Object.keys(value)) {
-    size += name.length + 5
-    if (looks.left > 0) size += sizeAtLeast(Reflect.get(value, name), looks) - 1
+    if (looks.left <= 0) break
+    const field: unknown = Reflect.get(value, name)
+    if (field !== undefined) size += name.length + 4 + sizeAtLeast(field, looks)
   }
   return size
 }

@@ -84,7 +84,6 @@ export class ToolCall {
     this.#startTime = this.#clock.currentTimeNanosUnsafe()
     if (options.metrics !== false) {
       this.#series = tool.metrics.in(fiber.context, agentName)
-      this.#series.started()
     }
     if (tracer === undefined) return
     const current = ToolSpan.propagated(fiber.cache.span)
@@ -98,13 +97,18 @@ export class ToolCall {
       this.#spanTime(this.#startTime),
       initialAttributes(request, agentName, fiber.getRef(CurrentConversation) ?? options.conversationId)
     )
-    if (this.span?.sampled !== true) return
-    const inForce = policy ?? fiber.getRef(ContentPolicy.ContentPolicy)
-    this.#content = new SpanContent(this.span, tool.policy(inForce), tool, request.toolName, fiber.context)
-    this.#content.started(request.params)
+    if (this.span?.sampled === true) {
+      const inForce = policy ?? fiber.getRef(ContentPolicy.ContentPolicy)
+      this.#content = new SpanContent(this.span, tool.policy(inForce), tool, request.toolName, fiber.context)
+    }
+  }
+
+  /** Counts the start and describes the call on its span. */
+  started({ params, toolCallId, toolName }: Request, { options }: Settings): void {
+    this.#series?.started()
+    this.#content?.started(params)
     if (options.attributes !== undefined) {
-      const { params, toolCallId, toolName } = request
-      this.#content.custom(options.attributes, { toolName, toolCallId, params })
+      this.#content?.custom(options.attributes, { toolName, toolCallId, params })
     }
   }
 

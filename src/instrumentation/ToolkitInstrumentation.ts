@@ -150,7 +150,9 @@ class Instrumentation {
     fiber: Fiber.Fiber<unknown, unknown>
   ): ToolCall | undefined {
     try {
-      return new ToolCall(request, this.#settings, tracer, fiber)
+      const call = new ToolCall(request, this.#settings, tracer, fiber)
+      call.started(request, this.#settings)
+      return call
     } catch {
       return undefined
     }

@@ -4,7 +4,8 @@
  * A socket that waits for a dead endpoint would hold the event loop for as long as the exporter's own timeout. Here each is let go of
  * (`unref`) when it is opened; what must be waited for, the close of the layer waits for. Requests are recognised by the asynchronous
  * scope they start in, through Node's diagnostics channel, because the exporters' own agents carry the TLS settings of the environment
- * and must stay. Where the channel does not exist (Node before 22.12), nothing changes.
+ * and must stay. Where the channel does not exist (Node before 22.12), nothing changes. Out of reach is the pause before a retry: one that
+ * began before the end (at most 5 s, or what the endpoint said in `retry-after`) lasts.
  */
 import { AsyncLocalStorage } from "node:async_hooks"
 import * as Diagnostics from "node:diagnostics_channel"

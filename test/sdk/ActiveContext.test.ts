@@ -300,7 +300,7 @@ for (const [name, make] of [
               assert.isTrue(Exit.isSuccess(exit), String(exit))
               assert.strictEqual(Otel.context.active(), before)
             }),
-            { numRuns: 500 }
+            { numRuns: 1000 }
           )
         )
       })

@@ -2,9 +2,14 @@
  * Runs `programs/work.ts` in a process of its own, with no `OTEL_*` variable but those of the test.
  */
 import * as ChildProcess from "node:child_process"
+import { tmpdir } from "node:os"
+import * as Path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+
+/** Halves the time that a process needs to load OpenTelemetry. */
+const compileCache = Path.join(tmpdir(), "toolspan-compile-cache")
 
 const path = fileURLToPath(new URL("programs/work.ts", import.meta.url))
 
@@ -31,7 +36,7 @@ export const start = (
 ): Effect.Effect<Child, never, Scope.Scope> =>
   Effect.gen(function* () {
     const child = ChildProcess.spawn(process.execPath, [path, mode], {
-      env: { PATH: process.env["PATH"], ...environment },
+      env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache, ...environment },
       stdio: ["ignore", "pipe", "pipe"]
     })
     yield* Effect.addFinalizer(() => Effect.sync(() => child.kill("SIGKILL")))

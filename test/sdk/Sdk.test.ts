@@ -233,6 +233,25 @@ describe("Sdk.layer", () => {
     })
   )
 
+  it.live("does nothing but run the program where OTEL_SDK_DISABLED says so", () =>
+    Effect.gen(function* () {
+      const server = yield* endpoint({ OTEL_SDK_DISABLED: "true" })
+      const span = yield* telemetered(
+        Effect.withSpan(
+          Effect.gen(function* () {
+            yield* Effect.log("not exported")
+            assert.isFalse((yield* OtelTracer.OtelTracer).startSpan("plain").isRecording())
+            assert.deepStrictEqual((yield* Resource).attributes, {})
+            return yield* Effect.currentSpan
+          }),
+          "work"
+        )
+      )
+      assert.instanceOf(span, Tracer.NativeSpan)
+      assert.deepStrictEqual(server.requests(), [])
+    })
+  )
+
   it.live("steps back where another SDK is registered", () =>
     Effect.gen(function* () {
       const server = yield* endpoint()

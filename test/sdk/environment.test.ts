@@ -85,19 +85,6 @@ describe.concurrent("by environment", () => {
     })
   )
 
-  it.live("disabled: the program runs and nothing is registered", () =>
-    Effect.gen(function* () {
-      const server = yield* OtlpServer.make
-      const { code, output } = yield* ChildProgram.run({
-        OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
-        OTEL_SDK_DISABLED: "true"
-      })
-      assert.strictEqual(code, 0)
-      assert.include(output, "headers: \n")
-      assert.deepStrictEqual(server.requests(), [])
-    })
-  )
-
   it.live("console, and Zipkin next to it", () =>
     Effect.gen(function* () {
       const server = yield* OtlpServer.make
