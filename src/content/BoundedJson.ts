@@ -3,7 +3,8 @@
  *
  * The text is always valid JSON and never longer than the cap. What has no room is cut *inside* the value: a long text ends in `…`, an array
  * or object says how many of its parts were left out. The work is bounded by the cap too: of a value of any size only so much is looked at
- * as can be kept. Masks are set before anything is cut, on more of the value than is kept. How values are written is `JsonWriter.ts`.
+ * as can be kept (save for the names of an object, which the language gives only all at once). Deeper than 128 levels nothing is shown. Masks
+ * are set before anything is cut, on more of the value than is kept. How values are written is `JsonWriter.ts`.
  */
 import { JsonWriter } from "./JsonWriter.ts"
 import type { Mask } from "./Mask.ts"
@@ -25,7 +26,7 @@ export interface Written {
   readonly originalBytes: number | undefined
 }
 
-/** The JSON text of `value`; undefined if the value itself cannot be read at all. Never throws. */
+/** The JSON text of `value`; undefined if the value itself cannot be read at all. What reading it throws stays inside. */
 export const write = (value: unknown, options: WriteOptions): Written | undefined => {
   const { field, maxBytes } = options
   const first = writeInto(value, options, maxBytes)

@@ -84,9 +84,11 @@ const plainText = (text: string, maxBytes: number, redact: boolean): Captured =>
   const start = redact ? (whole ? redactText(text) : redactPrefix(text, maxBytes)) : beginning(text, maxBytes)
   const bytes = byteLength(start)
   if (whole && bytes <= maxBytes) return { _tag: "Captured", text: start, originalBytes: undefined }
+  const cut = start.slice(0, unitsThatFit(start, maxBytes - ELLIPSIS_BYTES)) + ELLIPSIS
   return {
     _tag: "Captured",
-    text: start.slice(0, unitsThatFit(start, maxBytes - ELLIPSIS_BYTES)) + ELLIPSIS,
+    // A copy: engines let a slice keep the whole text in memory, for as long as the span waits.
+    text: JSON.parse(JSON.stringify(cut)),
     originalBytes: bytes + Math.max(text.length - start.length, 0)
   }
 }

@@ -102,6 +102,7 @@ export class JsonTokens {
   protected parts(parts: Parts, room: number): number {
     const { open, close, total } = parts
     if (total === 0) return this.token(open + close, room)
+    // The mark's one "…" is two bytes more than its length tells, and a comma may stand before it.
     const markRoom = this.cutting ? parts.mark(total).length + ELLIPSIS_BYTES : 0
     let used = open.length + close.length
     if (used + markRoom > room) return UNFIT

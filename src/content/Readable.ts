@@ -33,7 +33,7 @@ export const readable = (value: object, most: number): Readable => {
   }
   if (value instanceof Date && Number.isNaN(value.getTime())) return text("Invalid Date")
   const toJson: unknown = Reflect.get(value, "toJSON")
-  if (typeof toJson === "function") return { _tag: "Value", value: toJson.call(value, "") }
+  if (typeof toJson === "function") return fromJson(() => toJson.call(value, ""))
   if (value instanceof Map) {
     const entries = take<readonly [unknown, unknown]>(value.entries(), most)
     const names = entries.map(([key]) => keyName(key))
@@ -47,6 +47,15 @@ export const readable = (value: object, most: number): Readable => {
     return fields(value, ["name", "message", ...keys.filter((key) => key !== "name" && key !== "message")])
   }
   return keys.length === 0 ? text(`[${className(value)}]`) : fields(value, keys)
+}
+
+/** An object that fails to show itself may have reason to: its fields are not shown in place of what it would have said. */
+const fromJson = (toJson: () => unknown): Readable => {
+  try {
+    return { _tag: "Value", value: toJson() }
+  } catch {
+    return text("[unreadable]")
+  }
 }
 
 const text = (text: string): Readable => ({ _tag: "Text", text })

@@ -8,7 +8,7 @@ import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { CallScope } from "./CallScope.ts"
+import * as Tracer from "effect/Tracer"
 import * as Ending from "./Ending.ts"
 import type { ToolCall } from "./ToolCall.ts"
 
@@ -17,19 +17,20 @@ export type Results = Stream.Stream<Ending.Result, unknown>
 
 /**
  * The same stream, telling the call of each read, and of a consumer that stops before the end. `handler` is the fiber that runs the
- * handler, if there is one; `scope` is for the code that a read runs, if that is the tool's own.
+ * handler, if there is one; `encoder` is the span under which a read encodes a result, if
+ * that is code of the tool's own.
  */
 export const watch = (
   results: Results,
   call: ToolCall,
   handler: Fiber.Fiber<unknown, unknown> | undefined,
-  scope: CallScope | undefined
+  encoder: Tracer.Span | undefined
 ): Results =>
   Stream.fromChannel(
     Channel.fromTransform((upstream, consumer) =>
       Effect.map(Channel.toTransform(results.channel)(upstream, consumer), (pull) => {
         let reading = false
-        return Effect.onExitPrimitive(inScope(pull, scope), (exit) => {
+        return Effect.onExitPrimitive(under(pull, encoder), (exit) => {
           if (exit._tag === "Failure" && Cause.hasInterrupts(exit.cause)) return stopped(call, handler, exit)
           call.pulled(exit)
           // After the final result nothing can happen to the call; before it, the consumer may stop reading.
@@ -54,5 +55,5 @@ const stopped = (
 }
 
 /** What encoding a result logs, traces or requests belongs to the tool, too. */
-const inScope = <A, E>(pull: Effect.Effect<A, E>, scope: CallScope | undefined): Effect.Effect<A, E> =>
-  scope === undefined ? pull : Effect.updateContext(pull, scope.of)
+const under = <A, E>(pull: Effect.Effect<A, E>, span: Tracer.Span | undefined): Effect.Effect<A, E> =>
+  span === undefined ? pull : Effect.provideService(pull, Tracer.ParentSpan, span)

@@ -38,7 +38,7 @@ export const open = (
     const span = tracer.span({
       name,
       parent: parent === undefined ? Option.none() : Option.some(parent),
-      annotations: Context.make(InitialAttributes, start),
+      annotations: Context.add(noAnnotations, InitialAttributes, start),
       links: link === undefined ? scoped.slice() : [...scoped, { span: link, attributes: {} }],
       startTime,
       kind: "internal",
@@ -57,6 +57,9 @@ export const open = (
     return undefined
   }
 }
+
+/** Adding to it makes no map, as `Context.make` would for each span. */
+const noAnnotations = Context.empty()
 
 const setAll = (span: Tracer.Span, attributes: Readonly<Record<string, unknown>>): void => {
   for (const key in attributes) span.attribute(key, attributes[key])

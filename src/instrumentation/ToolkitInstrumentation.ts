@@ -13,11 +13,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Predicate from "effect/Predicate"
-import type * as Tracer from "effect/Tracer"
+import * as Tracer from "effect/Tracer"
 import * as ContentPolicy from "../content/ContentPolicy.ts"
-import { CurrentAgent, ToolCallOrigin } from "../propagation/Origin.ts"
+import { CurrentAgent, type Origin, ToolCallOrigin } from "../propagation/Origin.ts"
 import * as CallingFiber from "./CallingFiber.ts"
-import { CallScope } from "./CallScope.ts"
 import * as Ending from "./Ending.ts"
 import { InstrumentedTool } from "./InstrumentedTool.ts"
 import { type Options, validate } from "./Options.ts"
@@ -137,10 +136,11 @@ class Instrumentation {
             ? undefined
             : this.#start({ tool, toolName: name, toolCallId, params, origin }, tracer, fiber)
         const span = viewOf(call?.span, fiber.cache.span, name, params)
-        const scope =
-          span === undefined && origin === undefined ? undefined : new CallScope(span, origin !== undefined)
-        const scoped = scope === undefined ? run : Effect.setContext(run, scope.of(fiber.context))
-        return call === undefined ? scoped : observed(scoped, call, tool.encodes ? scope : undefined, fiber)
+        const scoped =
+          span === undefined && origin === undefined
+            ? run
+            : Effect.setContext(run, scopeOf(fiber.context, span, origin))
+        return call === undefined ? scoped : observed(scoped, call, tool.encodes ? span : undefined, fiber)
       })
   }
 
@@ -159,11 +159,14 @@ class Instrumentation {
   }
 }
 
-/** Runs `handle` so that the call learns its end: here if it fails, else from its stream or with the calling fiber. */
+/**
+ * Runs `handle` so that the call learns its end: here if it fails, else from its stream or with the calling fiber. `encoder` is the span
+ * under which results are encoded, if that is code of the tool's own.
+ */
 const observed = (
   handle: ReturnType<WithHandler["handle"]>,
   call: ToolCall,
-  scope: CallScope | undefined,
+  encoder: Tracer.Span | undefined,
   fiber: Fiber.Fiber<unknown, unknown>
 ): ReturnType<WithHandler["handle"]> => {
   const before = CallingFiber.lastChild(fiber)
@@ -176,7 +179,7 @@ const observed = (
       const last = CallingFiber.lastChild(fiber)
       const handler = last === before ? undefined : last
       CallingFiber.endWith(fiber, handler, call)
-      return ResultStream.watch(stream, call, handler, scope)
+      return ResultStream.watch(stream, call, handler, encoder)
     }
   )
 }
@@ -193,6 +196,16 @@ const viewOf = (
     : current?._tag === "Span"
       ? UpstreamAnnotations.dropFromShared(current, name, params)
       : undefined
+
+/** The context that upstream and the handler run in. The origin is the call's, not the handler's. */
+const scopeOf = (
+  context: Context.Context<never>,
+  span: Tracer.Span | undefined,
+  origin: Origin | undefined
+): Context.Context<never> => {
+  const scope = span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)
+  return origin === undefined ? scope : Context.add(scope, ToolCallOrigin, undefined)
+}
 
 const generated = (
   generateCallId: () => string,

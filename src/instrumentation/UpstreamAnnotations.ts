@@ -9,15 +9,25 @@ import type * as Tracer from "effect/Tracer"
 
 type Write = (key: string, value: unknown) => void
 
-/** Passes writes on, but for the first of `tool = name` and the first of `parameters = params`; then calls `done`. */
-const filter = (name: string, params: unknown, write: Write, done: () => void): Write => {
+/**
+ * Makes `holder.attribute` pass writes on to the span, but for the first of `tool = name` and the first of `parameters = params`; when
+ * both came, it becomes `after`.
+ */
+const install = (
+  holder: { attribute: Write },
+  span: Tracer.Span,
+  name: string,
+  params: unknown,
+  after: Write
+): void => {
+  const { attribute } = span
   let tool = true
   let parameters = true
-  return (key, value) => {
+  holder.attribute = (key, value) => {
     if (tool && key === "tool" && value === name) tool = false
     else if (parameters && key === "parameters" && Object.is(value, params)) parameters = false
-    else return write(key, value)
-    if (!tool && !parameters) done()
+    else return attribute.call(span, key, value)
+    if (!tool && !parameters) holder.attribute = after
   }
 }
 
@@ -27,15 +37,7 @@ const filter = (name: string, params: unknown, write: Write, done: () => void): 
  */
 export const dropFromOwn = (span: Tracer.Span, name: string, params: unknown): Tracer.Span => {
   try {
-    const { attribute } = span
-    span.attribute = filter(
-      name,
-      params,
-      (key, value) => attribute.call(span, key, value),
-      () => {
-        span.attribute = attribute
-      }
-    )
+    install(span, span, name, params, span.attribute)
     return span
   } catch {
     return dropFromShared(span, name, params)
@@ -47,14 +49,13 @@ export const dropFromOwn = (span: Tracer.Span, name: string, params: unknown): T
  * and `instanceof` and ids stay what they were.
  */
 export const dropFromShared = (span: Tracer.Span, name: string, params: unknown): Tracer.Span => {
-  const write: Write = (key, value) => span.attribute(key, value)
-  let attribute = filter(name, params, write, () => {
-    attribute = write
-  })
+  const after: Write = (key, value) => span.attribute(key, value)
+  const holder = { attribute: after }
+  install(holder, span, name, params, after)
   // Not the span itself is the target: a proxy has to show the properties of a frozen one as they are.
   return new Proxy(Object.create(span), {
     get(_, key) {
-      if (key === "attribute") return attribute
+      if (key === "attribute") return holder.attribute
       const value: unknown = Reflect.get(span, key, span)
       return typeof value === "function" ? value.bind(span) : value
     }

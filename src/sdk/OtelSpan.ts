@@ -12,7 +12,7 @@ import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
-import { InitialAttributes } from "../semconv/SpanStart.ts"
+import { InitialAttributes, type StartAttributes } from "../semconv/SpanStart.ts"
 import * as AttributeValue from "./AttributeValue.ts"
 import * as SpanContext from "./SpanContext.ts"
 
@@ -37,14 +37,17 @@ export class OtelSpan implements Tracer.Span {
   readonly annotations: Context.Context<never>
   readonly links: Array<Tracer.SpanLink>
   readonly parent: Option.Option<Tracer.AnySpan>
-  readonly attributes: Map<string, unknown>
   readonly span: Otel.Span
   readonly traceId: string
   readonly spanId: string
   readonly sampled: boolean
   readonly recording: boolean
+  readonly initial: StartAttributes["attributes"] | undefined
   status: Tracer.SpanStatus
   readonly source: Source
+  /** Names and values in turn, as written, until somebody asks for the map: of most spans, nobody does. */
+  readonly written: Array<unknown> = []
+  map: Map<string, unknown> | undefined
   /** The context in which code under this span runs, and the one that it was made from. Kept here by `ActiveContext.ts`. */
   entered: { readonly around: Otel.Context; readonly context: Otel.Context } | undefined
 
@@ -63,7 +66,8 @@ export class OtelSpan implements Tracer.Span {
     const initial = Context.getOrUndefined(options.annotations, InitialAttributes)
     this.span = start(source.tracer, options, initial?.attributes, context)
     this.recording = isRecording(this.span)
-    this.attributes = new Map(this.recording && initial ? Object.entries(initial.attributes) : undefined)
+    this.initial = this.recording ? initial?.attributes : undefined
+    this.map = undefined
     if (initial) initial.taken = true
 
     const { spanId, traceFlags, traceId } = this.span.spanContext()
@@ -72,10 +76,24 @@ export class OtelSpan implements Tracer.Span {
     this.sampled = (traceFlags & Otel.TraceFlags.SAMPLED) !== 0
   }
 
+  get attributes(): ReadonlyMap<string, unknown> {
+    if (this.map === undefined) {
+      this.map = new Map(Object.entries(this.initial ?? {}))
+      for (let n = 0; n < this.written.length; n += 2)
+        this.map.set(String(this.written[n]), this.written[n + 1])
+    }
+    return this.map
+  }
+
   attribute(key: string, value: unknown): void {
     if (!this.recording || this.status._tag === "Ended") return
-    this.attributes.set(key, value)
-    record(this, () => this.span.setAttribute(key, AttributeValue.fromUnknown(value)))
+    if (this.map === undefined) this.written.push(key, value)
+    else this.map.set(key, value)
+    try {
+      this.span.setAttribute(key, AttributeValue.fromUnknown(value))
+    } catch {
+      this.source.dropped()
+    }
   }
 
   event(name: string, startTime: bigint, attributes?: Record<string, unknown>): void {
@@ -101,7 +119,11 @@ export class OtelSpan implements Tracer.Span {
     if (!this.recording) return
     const time = AttributeValue.toHrTime(endTime)
     if (exit._tag === "Failure") record(this, () => recordCause(this.span, exit.cause, time))
-    guard(() => this.span.end(time))
+    try {
+      this.span.end(time)
+    } catch (error) {
+      report(error)
+    }
   }
 }
 
@@ -134,8 +156,8 @@ const start = (
       {
         kind: kinds[kind],
         startTime: AttributeValue.toHrTime(startTime),
-        ...(attributes && { attributes }),
-        ...(links.length > 0 && { links: links.map(toOtelLink) })
+        attributes: attributes ?? {},
+        links: links.map(toOtelLink)
       },
       context
     )
@@ -184,14 +206,6 @@ const record = ({ source }: OtelSpan, telemetry: () => void): void => {
     telemetry()
   } catch {
     source.dropped()
-  }
-}
-
-const guard = (telemetry: () => void): void => {
-  try {
-    telemetry()
-  } catch (error) {
-    report(error)
   }
 }
 

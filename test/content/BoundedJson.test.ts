@@ -259,6 +259,15 @@ describe("write", () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     assert.isUndefined(write(proxy, { maxBytes: 64, redact: true }))
+    assert.strictEqual(
+      textOf({
+        a: 1,
+        toJSON() {
+          throw new Error("no")
+        }
+      }),
+      '"[unreadable]"'
+    )
   })
 
   it("gives a readable form to what JSON does not know", () => {

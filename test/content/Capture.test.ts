@@ -157,6 +157,24 @@ describe("capture", () => {
     })
   })
 
+  it("masks what the schema marks in what the hook gives, unless that is a text of its own", () => {
+    const schema = Schema.Struct({ odd: sensitive(Schema.String) })
+    const give = (redact: (content: Content) => unknown, value: unknown): string =>
+      textOf(capturing({ redact }, "arguments", value, schema))
+    assert.strictEqual(
+      give(({ value }) => ({ ...Object(value) }), { odd: "xyz" }),
+      '{"odd":"[REDACTED]"}'
+    )
+    assert.strictEqual(
+      give(() => "one field", { odd: "xyz" }),
+      '{"value":"one field"}'
+    )
+    assert.strictEqual(
+      give(({ value }) => value, "xyz"),
+      '{"value":"[REDACTED]"}'
+    )
+  })
+
   it("is off where the hook gives nothing, and dropped where it throws", () => {
     assert.deepStrictEqual(capturing({ redact: () => undefined }, "arguments", { a: 1 }), { _tag: "Off" })
     const redact = () => {

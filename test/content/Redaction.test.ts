@@ -86,13 +86,21 @@ describe("redactText", () => {
     }
   })
 
-  it("takes hostile texts of a megabyte without slowing down more than they are long", () => {
+  it("takes hostile texts in linear time and with a bounded stack", () => {
+    // Quadratic time would be hours, and a stack that grows with the text ends in an error.
     const units =
-      'a|eyJ|-eyJ|1 |1|4111-|a.|://a:|password |password=|-----BEGIN PRIVATE KEY-----|bearer | |sk-|ghp_|"|<a>|<password>|--a |key="\\|token=[|Cookie: a |a b c |:|secret:\n|`Cookie: |key\\"|secret=\\"|"password: x|eyJaaaaaaaaa.eyJ|basic A|\\'.split(
+      'a|eyJ|-eyJ|1 |1|123 |4111-|a.|://a:|password |password=|-----BEGIN PRIVATE KEY-----|-|bearer | |sk-|ghp_|"|<a>|<password>|--a |key="\\|token=[|Cookie: a |a b c |:|secret:\n|`Cookie: |key\\"|secret=\\"|"password: x|eyJaaaaaaaaa.eyJ|basic A|\\|]'.split(
         "|"
       )
-    for (const unit of units) {
-      const text = unit.repeat(Math.ceil(1e6 / unit.length))
+    const starts =
+      'password="|password=\\"|token=|token=[|token=f("|<secret>|-----BEGIN PRIVATE KEY-----|Bearer |x.eyJ|://a:|--token |sk-|Cookie: '.split(
+        "|"
+      )
+    for (const text of [
+      ...units.map((unit) => unit.repeat(2e5 / unit.length)),
+      ...starts.map((start) => `${start}${"]".repeat(2e5)} x`),
+      ...starts.map((start) => `${start}${"a".repeat(8e6)}`)
+    ]) {
       assert.isAtMost(redactText(text).length, text.length * MASK.length)
     }
   })
