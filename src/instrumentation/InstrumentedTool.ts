@@ -42,9 +42,7 @@ export class InstrumentedTool {
       tool === undefined
         ? undefined
         : (Context.getOrUndefined(tool.annotations, ToolType) ?? TOOL_TYPE_FUNCTION)
-    this.#content = tool && Context.get(tool.annotations, ContentPolicy.ToolContent)
-    // Checked now, so that a bad annotation is refused at the start and not on a call.
-    ContentPolicy.forTool(ContentPolicy.make(), this.#content)
+    this.#content = tool && contentOf(tool)
     this.encodes =
       tool !== undefined &&
       (tool.toModelOutput !== undefined || transforms(tool.successSchema) || transforms(tool.failureSchema))
@@ -85,3 +83,14 @@ export class InstrumentedTool {
 }
 
 const transforms = ({ ast }: Schema.Top): boolean => SchemaAST.toEncoded(ast) !== ast
+
+/** The tool's own content options. Throws, at the start and not on a call, if they are not valid. */
+const contentOf = (tool: Tool.Any): ContentPolicy.Options | undefined => {
+  const options = Context.get(tool.annotations, ContentPolicy.ToolContent)
+  try {
+    ContentPolicy.forTool(ContentPolicy.make(), options)
+  } catch (cause) {
+    throw new Error(`Tool "${tool.name}": ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+  return options
+}

@@ -8,6 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
+import * as ContentPolicy from "../../src/content/ContentPolicy.ts"
 import { ToolType } from "../../src/instrumentation/InstrumentedTool.ts"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import { CurrentAgent, CurrentConversation, ToolCallOrigin } from "../../src/propagation/Origin.ts"
@@ -446,4 +447,12 @@ describe("options", () => {
       )
     })
   }
+
+  it("refuses a tool with wrong content options, by its name", () => {
+    const Wrong = Tool.make("wrong").annotate(ContentPolicy.ToolContent, { results: "some" as "off" })
+    assert.throws(
+      () => ToolkitInstrumentation.instrument(Toolkit.make(Wrong)),
+      'Tool "wrong": Content option "results" is "some"'
+    )
+  })
 })
