@@ -93,13 +93,18 @@ export const calling: Hook = (primitive, fiber) => {
     : Otel.context.with(context, () => primitive["~effect/Effect/evaluate"](fiber))
 }
 
-/** The context of a span inside another; made anew only when that is not the one it was made in last. */
+/**
+ * The context of a span inside another. A span keeps the one it was given last; a fiber that was forked inside it starts from that
+ * very context, and has it already.
+ */
 const contextOf = (span: Tracer.AnySpan | undefined, around: Otel.Context): Otel.Context => {
   const propagated = SpanContext.propagated(span)
   if (propagated === undefined) return around
   if (!(propagated instanceof OtelSpan)) return SpanContext.entered(around, propagated)
-  if (propagated.entered?.around !== around) {
-    propagated.entered = { around, context: SpanContext.entered(around, propagated) }
-  }
-  return propagated.entered.context
+  const { entered } = propagated
+  if (entered !== undefined && (entered.around === around || entered.context === around))
+    return entered.context
+  const context = SpanContext.entered(around, propagated)
+  propagated.entered = { around, context }
+  return context
 }
