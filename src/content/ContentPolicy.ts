@@ -7,6 +7,7 @@
  * environment's raised defaults.
  */
 import * as Context from "effect/Context"
+import * as Check from "../options/Check.ts"
 import { CaptureEnvironment, type EnvMode } from "./CaptureEnvironment.ts"
 
 export type { EnvMode } from "./CaptureEnvironment.ts"
@@ -110,46 +111,19 @@ const restrict = (policy: Policy): Policy =>
       : { ...policy, arguments: "off", results: "off", errors: "off", reasons: "off", descriptions: "off" }
   )
 
-type Check = readonly [allowed: string, isAllowed: (value: unknown) => boolean]
-
-const capture: Check = [
+const capture: Check.Check = [
   '"off", "redacted" or "full"',
   (value) => value === "off" || value === "redacted" || value === "full"
 ]
 
-const checks: Readonly<Record<keyof Options, Check>> = {
+const checks: Check.Checks<Options> = {
   arguments: capture,
   results: capture,
   errors: capture,
   reasons: capture,
   descriptions: capture,
   maxBytes: ["an integer, at least 64", (value) => Number.isInteger(value) && Number(value) >= 64],
-  redact: ["a function of the content", (value) => typeof value === "function"]
+  redact: ["a function of the content", Check.isFunction]
 }
 
-const validate = (options: Options): void => {
-  if (typeof options !== "object" || options === null) {
-    throw new Error(`Content options are ${describe(options)}; allowed: an object`)
-  }
-  const allowed: ReadonlyMap<string, Check> = new Map(Object.entries(checks))
-  for (const [name, value] of Object.entries(options)) {
-    const check = allowed.get(name)
-    if (check === undefined) {
-      throw new Error(
-        `Unknown content option ${JSON.stringify(name)} = ${describe(value)}; allowed: ${[...allowed.keys()].join(", ")}`
-      )
-    }
-    if (value !== undefined && !check[1](value)) {
-      throw new Error(`Content option "${name}" is ${describe(value)}; allowed: ${check[0]}`)
-    }
-  }
-}
-
-const describe = (value: unknown): string =>
-  typeof value === "string"
-    ? JSON.stringify(value)
-    : typeof value === "object" && value !== null
-      ? "an object"
-      : typeof value === "function"
-        ? "a function"
-        : String(value)
+const validate = (options: Options): void => Check.validate("ContentPolicy", checks, options)

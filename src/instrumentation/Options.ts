@@ -2,6 +2,7 @@
  * What a user can set when instrumenting a toolkit, and the check that it is meant.
  */
 import type * as ContentPolicy from "../content/ContentPolicy.ts"
+import * as Check from "../options/Check.ts"
 
 /** A call, as the hooks of {@link Options} see it. */
 export interface ToolCallInfo {
@@ -30,40 +31,15 @@ export interface Options {
   readonly metrics?: boolean | undefined
 }
 
-const checks: Readonly<Record<keyof Options, readonly [allowed: string, ok: (value: unknown) => boolean]>> = {
-  agentName: ["a non-empty string", isName],
-  conversationId: ["a non-empty string", isName],
-  content: ["an object of content options", (value) => typeof value === "object" && value !== null],
-  attributes: ["a function of the call", isFunction],
-  generateCallId: ["a function without parameters", isFunction],
-  metrics: ["true or false", (value) => typeof value === "boolean"]
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === "string" && value.length > 0
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === "function"
+const checks: Check.Checks<Options> = {
+  agentName: ["a non-empty string", Check.isText],
+  conversationId: ["a non-empty string", Check.isText],
+  content: ["an object of content options", Check.isRecord],
+  attributes: ["a function of the call", Check.isFunction],
+  generateCallId: ["a function without parameters", Check.isFunction],
+  metrics: ["true or false", Check.isBoolean]
 }
 
 /** Throws an `Error` that names the first bad option, its value and what is allowed. */
-export const validate = (options: Options): void => {
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(checks, name)) {
-      throw new Error(
-        `ToolkitInstrumentation.instrument: unknown option "${name}"; allowed: ${Object.keys(checks).join(", ")}`
-      )
-    }
-    if (value === undefined) continue
-    const [allowed, ok] = checks[name as keyof Options]
-    if (!ok(value)) {
-      throw new Error(
-        `ToolkitInstrumentation.instrument: option "${name}" is ${describe(value)}; allowed: ${allowed}`
-      )
-    }
-  }
-}
-
-const describe = (value: unknown): string =>
-  typeof value === "string" ? JSON.stringify(value) : typeof value === "object" ? "an object" : String(value)
+export const validate = (options: Options): void =>
+  Check.validate("ToolkitInstrumentation.instrument", checks, options)

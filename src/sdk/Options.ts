@@ -5,6 +5,7 @@ import type { Attributes } from "@opentelemetry/api"
 import type { tracing } from "@opentelemetry/sdk-node"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
+import * as Check from "../options/Check.ts"
 
 /** Options of `Sdk.layer`. */
 export interface Options {
@@ -28,29 +29,26 @@ export interface Options {
   readonly handleSignals?: boolean | undefined
 }
 
-const checks: Readonly<Record<keyof Options, readonly [allowed: string, ok: (value: unknown) => boolean]>> = {
-  serviceName: ["a non-empty string", isText],
-  serviceVersion: ["a non-empty string", isText],
-  resourceAttributes: ["an object of attributes", (value) => isObject(value) && !Array.isArray(value)],
+const checks: Check.Checks<Options> = {
+  serviceName: ["a non-empty string", Check.isText],
+  serviceVersion: ["a non-empty string", Check.isText],
+  resourceAttributes: ["an object of attributes", Check.isRecord],
   spanProcessors: [
     "an array of span processors",
     (value) => Array.isArray(value) && value.every(isSpanProcessor)
   ],
   shutdownTimeout: ['a finite duration above zero, such as "5 seconds"', isTimeout],
-  handleSignals: ["true or false", (value) => typeof value === "boolean"]
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value.trim().length > 0
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null
+  handleSignals: ["true or false", Check.isBoolean]
 }
 
 function isSpanProcessor(value: unknown): boolean {
   return (
-    isObject(value) && "onStart" in value && "onEnd" in value && "shutdown" in value && "forceFlush" in value
+    typeof value === "object" &&
+    value !== null &&
+    "onStart" in value &&
+    "onEnd" in value &&
+    "shutdown" in value &&
+    "forceFlush" in value
   )
 }
 
@@ -62,20 +60,4 @@ function isTimeout(value: unknown): boolean {
 }
 
 /** Throws an `Error` that names the first bad option, its value and what is allowed. */
-export const validate = (options: Options): void => {
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(checks, name)) {
-      throw new Error(`Sdk.layer: unknown option "${name}"; allowed: ${Object.keys(checks).join(", ")}`)
-    }
-    if (value === undefined) continue
-    // Object.hasOwn says so.
-    const [allowed, ok] = checks[name as keyof Options]
-    if (!ok(value)) throw new Error(`Sdk.layer: option "${name}" is ${describe(value)}; allowed: ${allowed}`)
-  }
-}
-
-const describe = (value: unknown): string => {
-  if (typeof value === "string") return JSON.stringify(value)
-  if (Array.isArray(value)) return "an array"
-  return isObject(value) ? "an object" : String(value)
-}
+export const validate = (options: Options): void => Check.validate("Sdk.layer", checks, options)

@@ -1,6 +1,7 @@
 /**
  * What a user can set when traces are printed, and the check that it is meant.
  */
+import * as Check from "../options/Check.ts"
 import type * as Output from "./Output.ts"
 import * as Process from "./Process.ts"
 
@@ -22,7 +23,7 @@ export interface Options {
   readonly progress?: boolean | "auto" | undefined
 }
 
-const checks: Readonly<Record<keyof Options, readonly [allowed: string, ok: (value: unknown) => boolean]>> = {
+const checks: Check.Checks<Options> = {
   stream: ["an object with a method `write`", Process.isStream],
   color: ['true, false or "auto"', isSwitch],
   columns: ["a whole number from 40", (value) => Number.isSafeInteger(value) && Number(value) >= 40],
@@ -30,24 +31,8 @@ const checks: Readonly<Record<keyof Options, readonly [allowed: string, ok: (val
 }
 
 function isSwitch(value: unknown): boolean {
-  return value === "auto" || typeof value === "boolean"
+  return value === "auto" || Check.isBoolean(value)
 }
 
 /** Throws an `Error` that names the first bad option, its value and what is allowed. */
-export const validate = (options: Options): void => {
-  for (const [name, value] of Object.entries(options)) {
-    const check = Object.entries(checks).find(([known]) => known === name)?.[1]
-    if (check === undefined) {
-      throw new Error(`Terminal.layer: unknown option "${name}"; allowed: ${Object.keys(checks).join(", ")}`)
-    }
-    const [allowed, ok] = check
-    if (value !== undefined && !ok(value)) {
-      throw new Error(`Terminal.layer: option "${name}" is ${describe(value)}; allowed: ${allowed}`)
-    }
-  }
-}
-
-const describe = (value: unknown): string => {
-  if (typeof value === "string") return JSON.stringify(value)
-  return typeof value === "object" && value !== null ? "an object" : String(value)
-}
+export const validate = (options: Options): void => Check.validate("Terminal.layer", checks, options)

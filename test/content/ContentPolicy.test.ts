@@ -69,15 +69,15 @@ describe("make", () => {
     for (const options of [null, "full", { result: "full" }, { constructor: "full" }]) refused(options)
     assert.throws(
       () => make({ results: "on" } as unknown as Options, "unset"),
-      'Content option "results" is "on"; allowed: "off", "redacted" or "full"'
+      'ContentPolicy: option "results" is "on"; allowed: "off", "redacted" or "full"'
     )
     assert.throws(
       () => make({ maxBytes: -1 }, "unset"),
-      'Content option "maxBytes" is -1; allowed: an integer, at least 64'
+      'ContentPolicy: option "maxBytes" is -1; allowed: an integer, at least 64'
     )
     assert.throws(
       () => make({ result: "full" } as Options, "unset"),
-      'Unknown content option "result" = "full"; allowed: arguments, results, errors, reasons, descriptions, maxBytes, redact'
+      'ContentPolicy: unknown option "result"; allowed: arguments, results, errors, reasons, descriptions, maxBytes, redact'
     )
   })
 })
@@ -102,7 +102,7 @@ describe("forTool", () => {
   })
 
   it("refuses what make refuses", () => {
-    assert.throws(() => forTool(make({}, "unset"), { maxBytes: 1 }), 'Content option "maxBytes" is 1')
+    assert.throws(() => forTool(make({}, "unset"), { maxBytes: 1 }), 'ContentPolicy: option "maxBytes" is 1')
   })
 })
 

@@ -15,20 +15,21 @@ interface Room {
   readonly packages: ReadonlyArray<string>
 }
 
-const observing = ["propagation", "content", "semconv"]
+const observing = ["propagation", "content", "semconv", "options"]
 const effectOnly = ["effect"]
 
 const rooms: Readonly<Record<string, Room>> = {
   semconv: { rooms: [], packages: effectOnly },
+  options: { rooms: [], packages: effectOnly },
   propagation: { rooms: [], packages: effectOnly },
-  content: { rooms: ["semconv"], packages: effectOnly },
+  content: { rooms: ["semconv", "options"], packages: effectOnly },
   instrumentation: { rooms: observing, packages: effectOnly },
   runtime: { rooms: observing, packages: effectOnly },
-  terminal: { rooms: ["content", "semconv"], packages: effectOnly },
+  terminal: { rooms: ["content", "semconv", "options"], packages: effectOnly },
   testing: { rooms: ["content", "semconv"], packages: effectOnly },
   anthropic: { rooms: ["content", "semconv"], packages: ["effect", "@anthropic-ai/sdk", "node:"] },
   sdk: {
-    rooms: ["content", "semconv"],
+    rooms: ["content", "semconv", "options"],
     packages: ["effect", "@effect/opentelemetry", "@opentelemetry/", "node:"]
   },
   cli: {

@@ -452,7 +452,7 @@ describe("options", () => {
     const Wrong = Tool.make("wrong").annotate(ContentPolicy.ToolContent, { results: "some" as "off" })
     assert.throws(
       () => ToolkitInstrumentation.instrument(Toolkit.make(Wrong)),
-      'Tool "wrong": Content option "results" is "some"'
+      'Tool "wrong": ContentPolicy: option "results" is "some"'
     )
   })
 })
