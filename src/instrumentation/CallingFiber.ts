@@ -11,23 +11,48 @@ import type { ToolCall } from "./ToolCall.ts"
 
 type AnyFiber = Fiber.Fiber<unknown, unknown>
 
-/**
- * The child that the fiber forked last. Fibers know their children, but the public interface does not say so: where that changes, none is
- * found, and an unread call counts as cancelled.
- */
-export const lastChild = (fiber: AnyFiber): AnyFiber | undefined => {
-  if (!Predicate.hasProperty(fiber, "_children") || !(fiber._children instanceof Set)) return undefined
-  let last: AnyFiber | undefined
-  for (const child of fiber._children) last = child
-  return last
+/** How many children are looked through for the handler: a fiber that starts many calls at once is not slowed by it. */
+const CHILD_LIMIT = 64
+
+/** What is known of a call when its fiber ends. */
+export interface Handled {
+  /** Whether its handler has finished: not before `handle` has returned. */
+  isFinished: () => boolean
 }
 
-/** Has the call end with the fiber. `handler` is the fiber that runs its handler, if one was forked. */
-export const endWith = (fiber: AnyFiber, handler: AnyFiber | undefined, call: ToolCall): void => {
-  call.onEnd(
-    fiber.addObserver(() => {
-      const finished = handler === undefined || handler.pollUnsafe()?._tag === "Success"
-      call.closed(finished ? Ending.abandoned : Ending.cancelled)
-    })
-  )
+/** Has the call end with the fiber, from now on. */
+export const endWith = (fiber: AnyFiber, call: ToolCall): Handled => {
+  const handled: Handled = { isFinished: () => false }
+  call.onEnd(fiber.addObserver(() => call.end(handled.isFinished() ? Ending.abandoned : Ending.cancelled)))
+  return handled
+}
+
+/** The children of a fiber as `handle` begins or returns. */
+export interface Children {
+  readonly count: number
+  /** The child that was forked last; undefined if there is none, or too many to look through. */
+  readonly last: AnyFiber | undefined
+}
+
+const none: Children = { count: 0, last: undefined }
+
+/** Fibers know their children, but the public interface does not say so: where that changes, there are none. */
+export const childrenOf = (fiber: AnyFiber): Children => {
+  const children = Predicate.hasProperty(fiber, "_children") ? fiber._children : undefined
+  if (!(children instanceof Set) || children.size === 0) return none
+  let last: AnyFiber | undefined
+  if (children.size <= CHILD_LIMIT) for (const child of children) last = child
+  return { count: children.size, last }
+}
+
+/**
+ * Whether the handler has finished, as seen from the children before and after `handle`: the child that was forked last is its handler, as
+ * long as nothing around `handle` forks too. It is watched, never touched; only the word for an unread call depends on it.
+ */
+export const handlerOf = (before: Children, after: Children): Handled["isFinished"] => {
+  const { count, last } = after
+  if (count > CHILD_LIMIT) return () => false
+  // No child of its own: the call had its result before a handler was needed.
+  if (last === undefined || last === before.last) return () => true
+  return () => last.pollUnsafe()?._tag === "Success"
 }

@@ -83,8 +83,8 @@ const outcomeOf = (error: unknown, origin: Tool.FailureOrigin | undefined): Tool
 }
 
 /**
- * Upstream annotates where a failure came from, but for two of its own: a name that the toolkit lacks (no phase at all), and a result
- * that does not encode.
+ * Upstream annotates where most failures come from. Where the annotation is missing, or was lost on the way through somebody's code, the
+ * failure tells: these reasons are upstream's own, and everything else is the handler's.
  */
 const originOf = (reason: Cause.Fail<unknown>): Tool.FailureOrigin | undefined => {
   const annotations = Cause.reasonAnnotations(reason)
@@ -93,6 +93,9 @@ const originOf = (reason: Cause.Fail<unknown>): Tool.FailureOrigin | undefined =
   switch (reasonTag(reason.error)) {
     case "ToolNotFoundError":
       return undefined
+    case "ToolParameterValidationError":
+      return "parameters"
+    case "InvalidToolResultError":
     case "ToolResultEncodingError":
       return "result"
     default:

@@ -5,10 +5,11 @@
  */
 import * as AiError from "effect/ai/AiError"
 import * as Predicate from "effect/Predicate"
+import { redactText } from "../content/Redaction.ts"
 import { OTHER } from "../semconv/Attributes.ts"
 
-/** What a tag or a class name looks like; anything else may be content. */
-const identifier = /^[\w$@.:/-]{1,100}$/
+/** What a tag or a class name looks like, a package's included; anything else may be content. */
+const identifier = /^@?[\w$.-]{1,60}(?:\/[\w$.-]{1,60}){0,3}$/
 
 /**
  * The class of a failure or defect: the reason's tag of an `AiError`, else `_tag`, else the class name of an error object,
@@ -17,7 +18,7 @@ const identifier = /^[\w$@.:/-]{1,100}$/
 export const fromUnknown = (error: unknown): string => {
   try {
     const name = nameOf(error)
-    return name !== undefined && identifier.test(name) ? name : OTHER
+    return name !== undefined && identifier.test(name) && redactText(name) === name ? name : OTHER
   } catch {
     return OTHER
   }

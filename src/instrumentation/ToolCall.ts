@@ -7,6 +7,7 @@
 import * as Clock from "effect/Clock"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
+import * as Predicate from "effect/Predicate"
 import * as Pull from "effect/Pull"
 import * as References from "effect/References"
 import type * as Tracer from "effect/Tracer"
@@ -53,22 +54,21 @@ export interface Settings {
   readonly policy: ContentPolicy.Policy | undefined
 }
 
-/** Longest name of a tool that the toolkit lacks, in characters: a model can make up any. */
-const UNKNOWN_NAME_LIMIT = 256
+/** Longest call id, and name of a tool that the toolkit lacks, in characters: a model can make up any. */
+const IDENTIFIER_LIMIT = 256
 
 export class ToolCall {
   /** The span of this call; undefined when nobody traces. */
   readonly span: Tracer.Span | undefined
-  /** Whether the call has had its end. */
-  ended = false
-
   readonly #clock: Clock.Clock
   readonly #timed: boolean
   readonly #startTime: bigint
   readonly #series: ToolMetrics.ToolSeries | undefined
-  /** Undefined when the span is not recorded: then nothing is looked at for it. */
+  /** Undefined when the span is not recorded: then no content is looked at. */
   readonly #content: SpanContent | undefined
   #preliminary = 0
+  #consumers = 0
+  #ended = false
   #onEnd: (() => void) | undefined
 
   constructor(
@@ -97,9 +97,12 @@ export class ToolCall {
       this.#spanTime(this.#startTime),
       initialAttributes(request, agentName, fiber.getRef(CurrentConversation) ?? options.conversationId)
     )
-    if (this.span?.sampled === true) {
-      const inForce = policy ?? fiber.getRef(ContentPolicy.ContentPolicy)
-      this.#content = new SpanContent(this.span, tool.policy(inForce), tool, request.toolName, fiber.context)
+    if (this.span?.sampled !== true) return
+    try {
+      const inForce = tool.policy(policy ?? fiber.getRef(ContentPolicy.ContentPolicy))
+      this.#content = new SpanContent(this.span, inForce, tool, request.toolName, fiber.context)
+    } catch {
+      // What was provided as the policy is none: no content, then.
     }
   }
 
@@ -117,22 +120,33 @@ export class ToolCall {
     this.#onEnd = f
   }
 
-  /** A read of the result stream ended. The final result is the end of the call: upstream gives nothing after it. */
-  pulled(exit: Exit.Exit<ReadonlyArray<Ending.Result>, unknown>): void {
-    if (this.ended) return
+  /** A consumer opened the result stream. */
+  opened(): void {
+    this.#consumers++
+  }
+
+  /**
+   * A read of the result stream ended. The final result is the end of the call: upstream gives nothing after it. That there is no
+   * more says nothing: another consumer may have it.
+   */
+  readonly pulled = (exit: Exit.Exit<ReadonlyArray<Ending.Result>, unknown>): undefined => {
+    if (this.#ended) return
     if (exit._tag === "Success") {
       for (const result of exit.value) this.#result(result)
-    } else if (Pull.isDoneCause(exit.cause)) {
-      this.closed(Ending.abandoned)
-    } else {
-      this.closed(Ending.fromCause(exit.cause))
+    } else if (!Pull.isDoneCause(exit.cause)) {
+      this.end(Ending.fromCause(exit.cause))
     }
   }
 
-  /** Ends the call, if it has not ended. */
+  /** A consumer closed the result stream, and the last one has not seen the final result. */
   closed(ending: Ending.Ending): void {
-    if (this.ended) return
-    this.ended = true
+    if (--this.#consumers === 0) this.end(ending)
+  }
+
+  /** Ends the call. The first time counts. */
+  end(ending: Ending.Ending): void {
+    if (this.#ended) return
+    this.#ended = true
     this.#onEnd?.()
     const endTime = this.#clock.currentTimeNanosUnsafe()
     if (this.span !== undefined) this.#endSpan(this.span, ending, endTime)
@@ -140,9 +154,10 @@ export class ToolCall {
   }
 
   #result(result: Ending.Result): void {
+    if (!Predicate.isObject(result)) return
     if (!result.preliminary) {
       if (!result.isFailure) this.#content?.result(result.encodedResult)
-      this.closed(Ending.fromResult(result))
+      this.end(Ending.fromResult(result))
     } else if (++this.#preliminary <= PRELIMINARY_EVENT_LIMIT) {
       this.#content?.preliminary(result.encodedResult, this.#spanTime(this.#clock.currentTimeNanosUnsafe()))
     }
@@ -152,7 +167,7 @@ export class ToolCall {
     const { failure, outcome } = ending
     let message: string | undefined
     try {
-      if (this.#content !== undefined) {
+      if (span.sampled) {
         span.attribute(ATTR_TOOLSPAN_TOOL_OUTCOME, outcome)
         if (this.#preliminary > 0) span.attribute(ATTR_TOOLSPAN_TOOL_PRELIMINARY_COUNT, this.#preliminary)
         if (failure !== undefined) {
@@ -160,9 +175,9 @@ export class ToolCall {
           if (failure.origin !== undefined) {
             span.attribute(ATTR_TOOLSPAN_TOOL_FAILURE_ORIGIN, failure.origin)
           }
-          message = this.#content.failure(failure)
+          message = this.#content?.failure(failure)
         }
-        this.#content.ended()
+        this.#content?.ended()
       }
     } catch {
       // Attributes are lost with a tracer that throws; the end is still told.
@@ -186,13 +201,16 @@ const initialAttributes = (
 ): StartAttributes["attributes"] => {
   const attributes: Record<string, string | number> = {
     [ATTR_GEN_AI_OPERATION_NAME]: OPERATION_EXECUTE_TOOL,
-    [ATTR_GEN_AI_TOOL_NAME]: tool.tool === undefined ? toolName.slice(0, UNKNOWN_NAME_LIMIT) : toolName
+    [ATTR_GEN_AI_TOOL_NAME]: tool.tool === undefined ? bounded(toolName) : toolName
   }
   if (tool.type !== undefined) attributes[ATTR_GEN_AI_TOOL_TYPE] = tool.type
-  if (toolCallId !== undefined) attributes[ATTR_GEN_AI_TOOL_CALL_ID] = toolCallId
+  if (toolCallId !== undefined) attributes[ATTR_GEN_AI_TOOL_CALL_ID] = bounded(toolCallId)
   if (agentName !== undefined) attributes[ATTR_GEN_AI_AGENT_NAME] = agentName
   if (conversationId !== undefined) attributes[ATTR_GEN_AI_CONVERSATION_ID] = conversationId
   if (origin?.approvalId !== undefined) attributes[ATTR_TOOLSPAN_APPROVAL_ID] = origin.approvalId
   if (origin?.attempt !== undefined) attributes[ATTR_TOOLSPAN_TOOL_ATTEMPT] = origin.attempt
   return attributes
 }
+
+const bounded = (identifier: string): string =>
+  identifier.length <= IDENTIFIER_LIMIT ? identifier : identifier.slice(0, IDENTIFIER_LIMIT).toWellFormed()

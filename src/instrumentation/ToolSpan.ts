@@ -32,10 +32,11 @@ export const open = (
   startTime: bigint,
   attributes: StartAttributes["attributes"]
 ): Tracer.Span | undefined => {
+  const start = new StartAttributes(attributes)
+  const scoped = fiber.getRef(References.TracerSpanLinks)
+  let span: Tracer.Span
   try {
-    const start = new StartAttributes(attributes)
-    const scoped = fiber.getRef(References.TracerSpanLinks)
-    const span = tracer.span({
+    span = tracer.span({
       name,
       parent: parent === undefined ? Option.none() : Option.some(parent),
       annotations: Context.add(noAnnotations, InitialAttributes, start),
@@ -50,19 +51,23 @@ export const open = (
           fiber.getRef(Tracer.CurrentTraceLevel)
         )
     })
-    setAll(span, fiber.getRef(References.TracerSpanAnnotations))
-    if (!start.taken) setAll(span, attributes)
-    return span
   } catch {
     return undefined
   }
+  setAll(span, fiber.getRef(References.TracerSpanAnnotations))
+  if (!start.taken) setAll(span, attributes)
+  return span
 }
 
 /** Adding to it makes no map, as `Context.make` would for each span. */
 const noAnnotations = Context.empty()
 
 const setAll = (span: Tracer.Span, attributes: Readonly<Record<string, unknown>>): void => {
-  for (const key in attributes) span.attribute(key, attributes[key])
+  try {
+    for (const key in attributes) span.attribute(key, attributes[key])
+  } catch {
+    // The rest is lost with a tracer that throws; the span is open, and will be ended.
+  }
 }
 
 /** The nearest span that takes part in traces, as upstream finds the parent of a new span. */

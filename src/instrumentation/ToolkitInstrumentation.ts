@@ -78,7 +78,7 @@ const instrumentToolkit = (
 ): Effect.Effect<WithHandler> =>
   Object.setPrototypeOf(
     // biome-ignore lint/complexity/useArrowFunction: a toolkit is a function that classes can extend.
-    Object.assign(function () {}, {
+    Object.assign(function () {}, toolkit, {
       [evaluate]: (fiber: Fiber.Fiber<unknown, unknown>) => {
         instrumentation.initialize(fiber.context)
         return Effect.map(toolkit, (withHandler) => instrumentation.withHandler(withHandler))
@@ -112,14 +112,18 @@ class Instrumentation {
 
   withHandler(original: WithHandler): WithHandler {
     if (Predicate.hasProperty(original, TypeId)) return original
-    return Object.assign(Object.create(Object.getPrototypeOf(original)), original, {
-      handle: this.#handle(original),
-      [TypeId]: TypeId
-    })
+    const members = { handle: this.#handle(original), [TypeId]: TypeId }
+    // Of an object of a class only a view is safe: its methods and getters may need the object itself.
+    return Object.getPrototypeOf(original) === Object.prototype
+      ? { ...original, ...members }
+      : new Proxy(original, {
+          get: (target, key) => Reflect.get(Object.hasOwn(members, key) ? members : target, key),
+          has: (target, key) => Object.hasOwn(members, key) || Reflect.has(target, key)
+        })
   }
 
   #handle(original: WithHandler): WithHandler["handle"] {
-    const { generateCallId } = this.#settings.options
+    const { generateCallId, metrics } = this.#settings.options
     return (name, params, toolCallId, options) =>
       Effect.withFiber((fiber) => {
         const run = original.handle(
@@ -132,15 +136,17 @@ class Instrumentation {
         const tracer = ToolSpan.activeTracer(fiber)
         const tool = this.#tools.get(name) ?? this.#unknown
         const call =
-          tracer === undefined && this.#settings.options.metrics === false
+          tracer === undefined && metrics === false
             ? undefined
             : this.#start({ tool, toolName: name, toolCallId, params, origin }, tracer, fiber)
-        const span = viewOf(call?.span, fiber.cache.span, name, params)
-        const scoped =
-          span === undefined && origin === undefined
-            ? run
-            : Effect.setContext(run, scopeOf(fiber.context, span, origin))
-        return call === undefined ? scoped : observed(scoped, call, tool.encodes ? span : undefined, fiber)
+        const span = call?.span ?? fiber.cache.span
+        const release = span?._tag === "Span" ? UpstreamAnnotations.guard(span, name) : undefined
+        const isHidden = span?._tag === "Span" && release === undefined
+        const scope = scopeOf(fiber.context, isHidden ? Tracer.externalSpan(span) : call?.span, origin)
+        const scoped = scope === fiber.context ? run : Effect.setContext(run, scope)
+        return call === undefined
+          ? released(scoped, release)
+          : observed(scoped, call, tool.encodes, release, fiber)
       })
   }
 
@@ -160,51 +166,53 @@ class Instrumentation {
 }
 
 /**
- * Runs `handle` so that the call learns its end: here if it fails, else from its stream or with the calling fiber. `encoder` is the span
- * under which results are encoded, if that is code of the tool's own.
+ * Runs `handle` so that the call learns its end: here if it fails, else from its stream; with the calling fiber at the latest.
+ * `encodes`: reading the stream runs code of the tool's own.
  */
 const observed = (
   handle: ReturnType<WithHandler["handle"]>,
   call: ToolCall,
-  encoder: Tracer.Span | undefined,
+  encodes: boolean,
+  release: (() => void) | undefined,
   fiber: Fiber.Fiber<unknown, unknown>
 ): ReturnType<WithHandler["handle"]> => {
-  const before = CallingFiber.lastChild(fiber)
+  const before = CallingFiber.childrenOf(fiber)
+  const handled = CallingFiber.endWith(fiber, call)
   return Effect.map(
     Effect.onExitPrimitive(handle, (exit) => {
-      if (exit._tag === "Failure") call.closed(Ending.fromCause(exit.cause))
+      release?.()
+      if (exit._tag === "Failure") {
+        call.end(Ending.fromCause(exit.cause))
+      } else {
+        handled.isFinished = CallingFiber.handlerOf(before, CallingFiber.childrenOf(fiber))
+      }
       return undefined
     }),
-    (stream) => {
-      const last = CallingFiber.lastChild(fiber)
-      const handler = last === before ? undefined : last
-      CallingFiber.endWith(fiber, handler, call)
-      return ResultStream.watch(stream, call, handler, encoder)
-    }
+    (stream) => ResultStream.watch(stream, call, encodes ? call.span : undefined)
   )
 }
 
-/** The span that upstream and the handler see as the current one; undefined where it stays what it is. */
-const viewOf = (
-  own: Tracer.Span | undefined,
-  current: Tracer.AnySpan | undefined,
-  name: string,
-  params: unknown
-): Tracer.Span | undefined =>
-  own !== undefined
-    ? UpstreamAnnotations.dropFromOwn(own, name, params)
-    : current?._tag === "Span"
-      ? UpstreamAnnotations.dropFromShared(current, name, params)
-      : undefined
+const released = (
+  handle: ReturnType<WithHandler["handle"]>,
+  release: (() => void) | undefined
+): ReturnType<WithHandler["handle"]> =>
+  release === undefined
+    ? handle
+    : Effect.onExitPrimitive(handle, () => {
+        release()
+        return undefined
+      })
 
 /** The context that upstream and the handler run in. The origin is the call's, not the handler's. */
 const scopeOf = (
   context: Context.Context<never>,
-  span: Tracer.Span | undefined,
+  span: Tracer.AnySpan | undefined,
   origin: Origin | undefined
 ): Context.Context<never> => {
-  const scope = span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)
-  return origin === undefined ? scope : Context.add(scope, ToolCallOrigin, undefined)
+  let scope = context
+  if (span !== undefined) scope = Context.add(scope, Tracer.ParentSpan, span)
+  if (origin !== undefined) scope = Context.add(scope, ToolCallOrigin, undefined)
+  return scope
 }
 
 const generated = (

@@ -1,63 +1,64 @@
 /**
  * Keeps upstream's two writes off every span.
  *
- * `Toolkit.handle` annotates the current span with the raw call: `tool` (the name) and `parameters` (the very value it was given).
- * Unredacted, and with parallel calls the last one wins. The two writes are recognised by their values, once per call; the
- * same keys written by a handler are its own and stay.
+ * `Toolkit.handle` annotates the current span with the raw call: `tool` (the name) and, next, `parameters`. Unredacted, and with parallel
+ * calls the last one wins. While `handle` runs, that pair does not reach the span, however often it comes (a caller may retry) and whatever
+ * was made of the parameters before. The handler runs after `handle`: its own annotations stay, whatever their keys.
  */
+import * as Predicate from "effect/Predicate"
 import type * as Tracer from "effect/Tracer"
 
 type Write = (key: string, value: unknown) => void
 
+/** The `attribute` method of a span under which calls are being handled. */
+interface Guard extends Write {
+  /** The tools of these calls. One span can be the current one of many. */
+  readonly tools: Array<string>
+  /** Gives the span its own method back. */
+  readonly remove: () => void
+}
+
 /**
- * Makes `holder.attribute` pass writes on to the span, but for the first of `tool = name` and the first of `parameters = params`; when
- * both came, it becomes `after`.
+ * Guards the span until the function that is returned is called. Undefined if the span cannot be changed (a frozen one): then upstream
+ * must not see it.
  */
-const install = (
-  holder: { attribute: Write },
-  span: Tracer.Span,
-  name: string,
-  params: unknown,
-  after: Write
-): void => {
+export const guard = (span: Tracer.Span, toolName: string): (() => void) | undefined => {
   const { attribute } = span
-  let tool = true
-  let parameters = true
-  holder.attribute = (key, value) => {
-    if (tool && key === "tool" && value === name) tool = false
-    else if (parameters && key === "parameters" && Object.is(value, params)) parameters = false
-    else return attribute.call(span, key, value)
-    if (!tool && !parameters) holder.attribute = after
+  const installed = isGuard(attribute) ? attribute : install(span)
+  if (installed === undefined) return undefined
+  const { remove, tools } = installed
+  tools.push(toolName)
+  return () => {
+    tools.splice(tools.indexOf(toolName), 1)
+    if (tools.length === 0) remove()
   }
 }
 
-/**
- * For a span that belongs to this call alone: replaces its `attribute` method until both writes came. Returns the span to run the
- * call under: the same one, or a view of it where it cannot be changed (a frozen span).
- */
-export const dropFromOwn = (span: Tracer.Span, name: string, params: unknown): Tracer.Span => {
-  try {
-    install(span, span, name, params, span.attribute)
-    return span
-  } catch {
-    return dropFromShared(span, name, params)
-  }
-}
+const isGuard = (write: Write): write is Guard => Predicate.hasProperty(write, "tools")
 
-/**
- * For a span that others use, too: the same span, as this one call should see it. Everything but the two writes goes through to it,
- * and `instanceof` and ids stay what they were.
- */
-export const dropFromShared = (span: Tracer.Span, name: string, params: unknown): Tracer.Span => {
-  const after: Write = (key, value) => span.attribute(key, value)
-  const holder = { attribute: after }
-  install(holder, span, name, params, after)
-  // Not the span itself is the target: a proxy has to show the properties of a frozen one as they are.
-  return new Proxy(Object.create(span), {
-    get(_, key) {
-      if (key === "attribute") return holder.attribute
-      const value: unknown = Reflect.get(span, key, span)
-      return typeof value === "function" ? value.bind(span) : value
+const install = (span: Tracer.Span): Guard | undefined => {
+  const { attribute } = span
+  const inherited = !Object.hasOwn(span, "attribute")
+  const tools: Array<string> = []
+  let toolWritten = false
+  const write: Write = (key, value) => {
+    const isPair = toolWritten ? key === "parameters" : false
+    toolWritten = key === "tool" && typeof value === "string" && tools.includes(value)
+    if (!isPair && !toolWritten) attribute.call(span, key, value)
+  }
+  const guard: Guard = Object.assign(write, {
+    tools,
+    remove: () => {
+      // Somebody may have put a method of theirs on top meanwhile.
+      if (span.attribute !== guard) return
+      if (inherited) Reflect.deleteProperty(span, "attribute")
+      else span.attribute = attribute
     }
   })
+  try {
+    span.attribute = guard
+    return guard
+  } catch {
+    return undefined
+  }
 }
