@@ -1,8 +1,8 @@
 /**
  * Compares variants of the same work inside one run: machines are noisy, so only ratios to the first variant mean anything.
  *
- * Each round measures every variant, one after the other, so that a slow minute slows them all; the figure of a variant is the
- * median of its rounds.
+ * Each round measures every variant, one after the other, so that a slow minute slows them all, and keeps the batch that was least
+ * disturbed; the figure of a variant is the median of its rounds.
  */
 import { measure } from "mitata"
 
@@ -31,8 +31,8 @@ export const compare = async (
   for (const [, variant] of variants) await measure(variant, { min_cpu_time: WARM_UP })
   for (let round = 0; round < rounds; round++) {
     for (const [index, [, variant]] of variants.entries()) {
-      const { p25 } = await measure(variant, { min_cpu_time: SAMPLING })
-      samples[index]?.push(p25 / 1000 / batch)
+      const { min } = await measure(variant, { min_cpu_time: SAMPLING })
+      samples[index]?.push(min / 1000 / batch)
     }
   }
   const figures = samples.map(median)

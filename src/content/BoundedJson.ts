@@ -6,6 +6,8 @@
  * as can be kept (save for the names of an object, which the language gives only all at once). Deeper than 128 levels nothing is shown. Masks
  * are set before anything is cut, on more of the value than is kept. How values are written is `JsonWriter.ts`.
  */
+import * as FlatObject from "./FlatObject.ts"
+import { attempt } from "./JsonTokens.ts"
 import { JsonWriter } from "./JsonWriter.ts"
 import type { Mask } from "./Mask.ts"
 
@@ -29,6 +31,11 @@ export interface Written {
 /** The JSON text of `value`; undefined if the value itself cannot be read at all. What reading it throws stays inside. */
 export const write = (value: unknown, options: WriteOptions): Written | undefined => {
   const { field, maxBytes } = options
+  const flat =
+    options.mask === undefined
+      ? attempt(() => FlatObject.write(value, options.redact, maxBytes), undefined)
+      : undefined
+  if (flat !== undefined) return { text: flat, originalBytes: undefined }
   const first = writeInto(value, options, maxBytes)
   if (first === undefined) return undefined
   if (field === undefined || first.text.startsWith("{")) return written(first.text, first, 0)

@@ -38,7 +38,6 @@ const isGuard = (write: Write): write is Guard => Predicate.hasProperty(write, "
 
 const install = (span: Tracer.Span): Guard | undefined => {
   const { attribute } = span
-  const inherited = !Object.hasOwn(span, "attribute")
   const tools: Array<string> = []
   let toolWritten = false
   const write: Write = (key, value) => {
@@ -50,9 +49,7 @@ const install = (span: Tracer.Span): Guard | undefined => {
     tools,
     remove: () => {
       // Somebody may have put a method of theirs on top meanwhile.
-      if (span.attribute !== guard) return
-      if (inherited) Reflect.deleteProperty(span, "attribute")
-      else span.attribute = attribute
+      if (span.attribute === guard) span.attribute = attribute
     }
   })
   try {
