@@ -28,10 +28,10 @@ export const compare = async (
   { batch, rounds }: { readonly batch: number; readonly rounds: number }
 ): Promise<ReadonlyArray<Row>> => {
   const samples = variants.map((): Array<number> => [])
-  for (const [, variant] of variants) await measure(variant, { min_cpu_time: WARM_UP })
+  for (const [, variant] of variants) await measure(variant, { min_cpu_time: WARM_UP, gc: false, inner_gc: false })
   for (let round = 0; round < rounds; round++) {
     for (const [index, [, variant]] of variants.entries()) {
-      const { min } = await measure(variant, { min_cpu_time: SAMPLING })
+      const { min } = await measure(variant, { min_cpu_time: SAMPLING, gc: false, inner_gc: false })
       samples[index]?.push(min / 1000 / batch)
     }
   }
