@@ -28,7 +28,8 @@ export const compare = async (
   { batch, rounds }: { readonly batch: number; readonly rounds: number }
 ): Promise<ReadonlyArray<Row>> => {
   const samples = variants.map((): Array<number> => [])
-  for (const [, variant] of variants) await measure(variant, { min_cpu_time: WARM_UP, gc: false, inner_gc: false })
+  for (const [, variant] of variants)
+    await measure(variant, { min_cpu_time: WARM_UP, gc: false, inner_gc: false })
   for (let round = 0; round < rounds; round++) {
     for (const [index, [, variant]] of variants.entries()) {
       const { min } = await measure(variant, { min_cpu_time: SAMPLING, gc: false, inner_gc: false })
