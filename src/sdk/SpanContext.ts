@@ -11,15 +11,10 @@ import * as Otel from "@opentelemetry/api"
 import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import { EffectSpanKey, EnteredContext } from "./EnteredContext.ts"
 
 /** The property by which `OtelTracer.currentOtelSpan` knows a span that has an OpenTelemetry span in `span`. */
 export const OtelSpanTypeId = "~@effect/opentelemetry/OtelTracer/OtelSpan"
-
-/**
- * Context key whose value is the span of a context that Effect entered. Where the active span is that one, a fiber without a parent
- * starts a new trace; where it is another, somebody else made it active, and it is the parent.
- */
-const EffectSpanKey = Otel.createContextKey("@effect/opentelemetry/OtelTracer/EffectSpan")
 
 /** The whole span context of a parent that was found active, kept on the external span that stands for it. */
 class ActiveSpanContext extends Context.Service<ActiveSpanContext, Otel.SpanContext>()(
@@ -77,9 +72,9 @@ export const withSpan = (context: Otel.Context, span: Tracer.AnySpan, child?: An
 
 /** `context` as Effect enters it for code under `span`. The same context if it was entered for that span already. */
 export const entered = (context: Otel.Context, span: Tracer.AnySpan): Otel.Context => {
-  const inside = withSpan(context, span)
-  const active = Otel.trace.getSpan(inside)
-  return inside.getValue(EffectSpanKey) === active ? inside : inside.setValue(EffectSpanKey, active)
+  const active = otelSpan(span) ?? Otel.trace.getSpan(withSpan(context, span))
+  if (active === undefined || context.getValue(EffectSpanKey) === active) return context
+  return new EnteredContext(context, active)
 }
 
 /** The span that is active in `context`, as the parent of a span that has none in Effect. None if Effect itself entered it. */
