@@ -20,10 +20,14 @@ export interface Handled {
   isFinished: () => boolean
 }
 
-/** Has the call end with the fiber, from now on. */
-export const endWith = (fiber: AnyFiber, call: ToolCall): Handled => {
+/** Has the call end, and its span released, with the fiber: it may be interrupted at any step from now on. */
+export const endWith = (fiber: AnyFiber, call: ToolCall, release: (() => void) | undefined): Handled => {
   const handled: Handled = { isFinished: () => false }
-  call.onEnd(fiber.addObserver(() => call.end(handled.isFinished() ? Ending.abandoned : Ending.cancelled)))
+  const forget = fiber.addObserver(() => {
+    release?.()
+    call.end(handled.isFinished() ? Ending.abandoned : Ending.cancelled)
+  })
+  call.onEnd(forget)
   return handled
 }
 

@@ -145,7 +145,7 @@ class Instrumentation {
         const scope = scopeOf(fiber.context, isHidden ? Tracer.externalSpan(span) : call?.span, origin)
         const scoped = scope === fiber.context ? run : Effect.setContext(run, scope)
         return call === undefined
-          ? released(scoped, release)
+          ? released(scoped, release, fiber)
           : observed(scoped, call, tool.encodes, release, fiber)
       })
   }
@@ -177,7 +177,7 @@ const observed = (
   fiber: Fiber.Fiber<unknown, unknown>
 ): ReturnType<WithHandler["handle"]> => {
   const before = CallingFiber.childrenOf(fiber)
-  const handled = CallingFiber.endWith(fiber, call)
+  const handled = CallingFiber.endWith(fiber, call, release)
   return Effect.map(
     Effect.onExitPrimitive(handle, (exit) => {
       release?.()
@@ -192,16 +192,20 @@ const observed = (
   )
 }
 
+/** Runs `handle` and releases the span after it; with the fiber at the latest, which may be interrupted before `handle` begins. */
 const released = (
   handle: ReturnType<WithHandler["handle"]>,
-  release: (() => void) | undefined
-): ReturnType<WithHandler["handle"]> =>
-  release === undefined
-    ? handle
-    : Effect.onExitPrimitive(handle, () => {
-        release()
-        return undefined
-      })
+  release: (() => void) | undefined,
+  fiber: Fiber.Fiber<unknown, unknown>
+): ReturnType<WithHandler["handle"]> => {
+  if (release === undefined) return handle
+  const forget = fiber.addObserver(release)
+  return Effect.onExitPrimitive(handle, () => {
+    forget()
+    release()
+    return undefined
+  })
+}
 
 /** The context that upstream and the handler run in. The origin is the call's, not the handler's. */
 const scopeOf = (

@@ -19,7 +19,7 @@ interface Guard extends Write {
 }
 
 /**
- * Guards the span until the function that is returned is called. Undefined if the span cannot be changed (a frozen one): then upstream
+ * Guards the span until the function that is returned is called, for the first time. Undefined if the span cannot be changed (a frozen one): then upstream
  * must not see it.
  */
 export const guard = (span: Tracer.Span, toolName: string): (() => void) | undefined => {
@@ -28,7 +28,10 @@ export const guard = (span: Tracer.Span, toolName: string): (() => void) | undef
   if (installed === undefined) return undefined
   const { remove, tools } = installed
   tools.push(toolName)
+  let guarding = true
   return () => {
+    if (!guarding) return
+    guarding = false
     tools.splice(tools.indexOf(toolName), 1)
     if (tools.length === 0) remove()
   }
