@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -52,6 +53,29 @@ describe("toolspan demo", () => {
       }
       assert.notInclude(stderr, "git_log")
       assert.notInclude(stdout + stderr, "4f1c9a7be2d05836")
+    })
+  )
+
+  it.effect("passes over what it cannot read, and what has no end", () =>
+    Effect.gen(function* () {
+      const directory = workspace({ "a.txt": "a", empty: "", "binary.bin": "\u0000\u0001\ufffd" })
+      symlinkSync("nowhere", join(directory, "broken"))
+      symlinkSync(".", join(directory, "loop"))
+      symlinkSync("/dev/zero", join(directory, "endless"))
+      execFileSync("mkfifo", [join(directory, "fifo")])
+      const { code, stderr } = yield* demo(directory)
+      assert.strictEqual(code, 0)
+      assert.include(stderr, "✓ search_text call_2")
+    })
+  )
+
+  it.effect("shows a failed call where git is missing", () =>
+    Effect.gen(function* () {
+      const directory = workspace({ "a.txt": "a" })
+      mkdirSync(join(directory, ".git"))
+      const { code, stderr } = yield* demo(directory, { PATH: "/nowhere" })
+      assert.strictEqual(code, 0)
+      assert.include(stderr, "✗ git_log call_3")
     })
   )
 

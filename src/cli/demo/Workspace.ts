@@ -9,6 +9,7 @@ import * as Toolkit from "effect/ai/Toolkit"
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
+import * as Option from "effect/Option"
 import * as Path from "effect/Path"
 import type * as PlatformError from "effect/PlatformError"
 import * as ChildProcess from "effect/process/ChildProcess"
@@ -95,13 +96,16 @@ export const layer = (directory: string) =>
         const files: Array<typeof File.Type> = []
         const folders = [""]
         for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-          const entries = yield* failed(folder)(fs.readDirectoryEntries(path.join(directory, folder)))
+          // A folder that cannot be read is passed over, unless it is the workspace itself.
+          const reading = failed(folder || directory)(fs.readDirectoryEntries(path.join(directory, folder)))
+          const entries = yield* folder === "" ? reading : Effect.orElseSucceed(reading, () => [])
           for (const { name, type } of [...entries].sort((a, b) => (a.name < b.name ? -1 : 1))) {
             const file = path.join(folder, name)
             if (type === "Directory" && !skipped.has(name)) folders.push(file)
             if (type !== "File") continue
-            const { size } = yield* failed(file)(fs.stat(path.join(directory, file)))
-            files.push({ path: file, bytes: Number(ByteSize.toBigInt(size)) })
+            const info = yield* Effect.option(fs.stat(path.join(directory, file)))
+            if (Option.isNone(info)) continue
+            files.push({ path: file, bytes: Number(ByteSize.toBigInt(info.value.size)) })
             if (files.length >= limit) return files
           }
         }
@@ -119,13 +123,15 @@ export const layer = (directory: string) =>
       return toolkit.of({
         list_files: ({ limit }) => Effect.map(walk(Math.min(limit, FILE_LIMIT)), (files) => ({ files })),
 
-        search_text: Effect.fnUntraced(function* ({ text }, { preliminary }) {
-          const files = (yield* walk(FILE_LIMIT)).filter((file) => file.bytes <= READ_LIMIT)
+        search_text: Effect.fnUntraced(function* ({ text: wanted }, { preliminary }) {
+          // Files without a size are empty, or no files at all: some of the system's never end.
+          const files = (yield* walk(FILE_LIMIT)).filter(({ bytes }) => bytes > 0 && bytes <= READ_LIMIT)
           const matches: Array<typeof Match.Type> = []
           for (const [index, file] of files.entries()) {
-            const lines = (yield* read(file.path)).split("\n")
+            const text = yield* Effect.orElseSucceed(read(file.path), () => "")
+            const lines = text.split("\n")
             for (const [number, line] of lines.entries()) {
-              if (line.includes(text)) {
+              if (line.includes(wanted)) {
                 matches.push({ path: file.path, line: number + 1, text: line.trim().slice(0, 120) })
               }
             }
