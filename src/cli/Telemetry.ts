@@ -7,8 +7,17 @@ import * as Terminal from "../terminal/Terminal.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-const endpoint = (environment: Environment): string | undefined =>
-  environment["OTEL_EXPORTER_OTLP_ENDPOINT"] || environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
+/** Where spans go. */
+const endpoint = (environment: Environment): string =>
+  environment["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] ||
+  environment["OTEL_EXPORTER_OTLP_ENDPOINT"] ||
+  "http://localhost:4318"
+
+/** Whether the environment turns off what its endpoint turns on. */
+const isOff = (environment: Environment): boolean =>
+  environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" ||
+  environment["OTEL_TRACES_EXPORTER"] === "none" ||
+  environment["OTEL_TRACES_SAMPLER"]?.endsWith("always_off") === true
 
 const exports = (environment: Environment): boolean =>
   Object.entries(environment).some(([name, value]) => name.startsWith("OTEL_EXPORTER_OTLP_") && value !== "")
@@ -24,15 +33,12 @@ export const layer = (environment: Environment): Layer.Layer<never> =>
       )
     : Terminal.layer()
 
-/** How to open an exported trace; undefined if none was exported. */
+/** How to open an exported trace; undefined if none was sent. */
 export const whereToLook = (environment: Environment, traceId: string): string | undefined => {
-  if (!exports(environment)) return undefined
-  const target = endpoint(environment) ?? "http://localhost:4318"
-  const jaeger = URL.canParse(target)
-    ? `http://${new URL(target).hostname}:16686/trace/${traceId}`
-    : undefined
-  return [
-    `The trace was exported to ${target} as ${traceId}.`,
-    ...(jaeger === undefined ? [] : [`In Jaeger: ${jaeger}`])
-  ].join("\n")
+  if (!exports(environment) || isOff(environment)) return undefined
+  const target = endpoint(environment)
+  if (!URL.canParse(target)) return `The trace was sent as ${traceId}.`
+  // Without user and password.
+  const { hostname, origin } = new URL(target)
+  return `The trace was sent to ${origin} as ${traceId}.\nIn Jaeger: http://${hostname}:16686/trace/${traceId}`
 }

@@ -112,21 +112,19 @@ export class JsonWriter extends JsonTokens {
   }
 
   #items(items: ReadonlyArray<unknown>, total: number, mask: Mask | undefined, room: number): number {
-    const secondIsSecret = this.redact && total === 2 && typeof items[0] === "string" && isSecretKey(items[0])
+    let isAnnounced = false
     return this.parts(
       {
         open: "[",
         close: "]",
         total,
         mark: (left) => `"${ELLIPSIS} ${left} more"`,
-        write: (index, free) =>
-          secondIsSecret && index === 1
-            ? this.token(MASKED, free)
-            : this.#value(
-                attempt(() => items[index], UNREADABLE),
-                mask?.item(index),
-                free
-              ),
+        write: (index, free) => {
+          const item = attempt(() => items[index], UNREADABLE)
+          const isSecret = isAnnounced && typeof item === "string"
+          isAnnounced = this.redact && typeof item === "string" && announcesSecret(item, total)
+          return isSecret ? this.token(MASKED, free) : this.#value(item, mask?.item(index), free)
+        },
         size: (index, looks) => sizeAtLeast(items[index], looks)
       },
       room
@@ -150,7 +148,7 @@ export class JsonWriter extends JsonTokens {
       this.text += ":"
       const left = free - nameBytes - 1
       const isSecret =
-        this.redact && (isSecretKey(name, value) || (name === "value" && isLabelled(names, read)))
+        this.redact && (isSecretKey(name, value) || (isValueName(name) && isLabelled(names, read)))
       const bytes = isSecret
         ? this.token(MASKED, left)
         : this.#fieldValue(value, mask?.field(name), left, index === total - 1)
@@ -179,10 +177,25 @@ export class JsonWriter extends JsonTokens {
   }
 }
 
-/** Whether a field named "value" stands beside the name of a secret, as in `{ "name": "Cookie", "value": … }`. */
+/** Options of a command, and names of headers, that are followed by a secret. */
+const secretOption = /^--?[a-z]/i
+const secretHeader = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:key|token|secret)):?$/i
+
+/** Whether the next item of an array is a secret: after `--password`, after the name of a header, and in a pair. */
+const announcesSecret = (item: string, total: number): boolean =>
+  secretOption.test(item)
+    ? !item.includes("=") && isSecretKey(item)
+    : secretHeader.test(item) || (total === 2 && isSecretKey(item))
+
+/** Names of a field that holds what another field of the object names. */
+export const isValueName = (name: string): boolean => /^val(?:ue)?$/i.test(name)
+
+const labels = /^(?:name|key|field|id|label|parameter|header)$/i
+
+/** Whether such a field stands beside the name of a secret, as in `{ "Name": "Cookie", "Value": … }`. */
 const isLabelled = (names: ReadonlyArray<string>, read: (index: number) => unknown): boolean =>
   names.some((name, index) => {
-    if (name !== "name" && name !== "key") return false
+    if (!labels.test(name)) return false
     const label = attempt(() => read(index), undefined)
     return typeof label === "string" && isSecretKey(label)
   })

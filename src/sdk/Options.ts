@@ -37,7 +37,7 @@ const checks: Check.Checks<Options> = {
     "an array of span processors",
     (value) => Array.isArray(value) && value.every(isSpanProcessor)
   ],
-  shutdownTimeout: ['a finite duration above zero, such as "5 seconds"', isTimeout],
+  shutdownTimeout: ['a duration above zero and below 25 days, such as "5 seconds"', isTimeout],
   handleSignals: ["true or false", Check.isBoolean]
 }
 
@@ -52,10 +52,13 @@ function isSpanProcessor(value: unknown): boolean {
   )
 }
 
+/** Milliseconds; a longer timer of Node's runs at once. */
+const LONGEST_TIMER = 2 ** 31 - 1
+
 function isTimeout(value: unknown): boolean {
   // Anything may come from outside; what is no duration throws in there and is None here.
   return Option.exists(Duration.fromInput(value as Duration.Input), (duration) => {
-    return Duration.isFinite(duration) && Duration.isPositive(duration)
+    return Duration.isPositive(duration) && Duration.toMillis(duration) <= LONGEST_TIMER
   })
 }
 

@@ -6,7 +6,8 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const
 
 /**
  * On the first of the signals: waits for `flush` and raises the signal again, without us listening, so that the process ends the way it
- * would have. A second signal is not waited for. Returns how to stop listening.
+ * would have. Where the program listens itself, it decides when to end, and the signal is not raised again. A second signal is not waited
+ * for. Returns how to stop listening.
  */
 export const reraiseAfter = (flush: () => Promise<void>): (() => void) => {
   const stop = () => {
@@ -14,7 +15,10 @@ export const reraiseAfter = (flush: () => Promise<void>): (() => void) => {
   }
   const onSignal = (signal: NodeJS.Signals) => {
     stop()
-    void flush().finally(() => process.kill(process.pid, signal))
+    const isHandled = process.listenerCount(signal) > 0
+    void flush().finally(() => {
+      if (!isHandled) process.kill(process.pid, signal)
+    })
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
   return stop

@@ -69,15 +69,21 @@ describe("toolspan demo", () => {
     })
   )
 
-  it.effect("shows a failed call where git is missing", () =>
-    Effect.gen(function* () {
-      const directory = workspace({ "a.txt": "a" })
-      mkdirSync(join(directory, ".git"))
-      const { code, stderr } = yield* demo(directory, { PATH: "/nowhere" })
-      assert.strictEqual(code, 0)
-      assert.include(stderr, "✗ git_log call_3")
-    })
-  )
+  for (const [what, environment, reason] of [
+    ["is missing", { PATH: "/nowhere" }, "NotFound"],
+    ["fails", {}, "GitFailed"]
+  ] as const) {
+    it.effect(`shows a failed call where git ${what}`, () =>
+      Effect.gen(function* () {
+        const directory = workspace({ "a.txt": "a" })
+        mkdirSync(join(directory, ".git"))
+        const { code, stderr } = yield* demo(directory, environment)
+        assert.strictEqual(code, 0)
+        assert.include(stderr, "✗ git_log call_3")
+        assert.include(stderr, `! FileError: cannot read .git: ${reason}`)
+      })
+    )
+  }
 
   it.effect("works in an empty directory, and takes --yes", () =>
     Effect.gen(function* () {
@@ -97,7 +103,7 @@ describe("toolspan demo", () => {
       const spans = server.spans()
       const [traceId, ...others] = new Set(spans.map((span) => span.traceId))
       assert.lengthOf(others, 0)
-      assert.include(stdout, `The trace was exported to ${server.url} as ${traceId}.`)
+      assert.include(stdout, `The trace was sent to ${server.url} as ${traceId}.`)
       assert.include(stdout, `In Jaeger: http://127.0.0.1:16686/trace/${traceId}`)
       assert.include(stderr, `trace ${traceId}`)
       assert.lengthOf(
@@ -111,6 +117,22 @@ describe("toolspan demo", () => {
           .join(),
         "4f1c9a7be2d05836"
       )
+    })
+  )
+
+  it.effect("says nothing of a trace that was not sent, and never a password", () =>
+    Effect.gen(function* () {
+      const server = yield* OtlpServer.make
+      const off = yield* demo(workspace({}), {
+        OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
+        OTEL_TRACES_EXPORTER: "none"
+      })
+      assert.notInclude(off.stdout, "The trace was sent")
+      const secret = yield* demo(workspace({}), {
+        OTEL_EXPORTER_OTLP_ENDPOINT: server.url.replace("//", "//me:hunter2@")
+      })
+      assert.include(secret.stdout, `The trace was sent to ${server.url} as`)
+      assert.notInclude(secret.stdout + secret.stderr, "hunter2")
     })
   )
 

@@ -564,3 +564,22 @@ describe("write", () => {
     })
   })
 })
+
+describe("what announces a secret", () => {
+  const redacted = (value: unknown) => write(value, { maxBytes: 4096, redact: true })?.text
+
+  for (const [value, text] of [
+    [["mysql", "--password", "hunter2!", "-h", "db"], '["mysql","--password","[REDACTED]","-h","db"]'],
+    [
+      ["Host", "a", "Cookie", "id=hunter2!", "Accept", "x"],
+      '["Host","a","Cookie","[REDACTED]","Accept","x"]'
+    ],
+    [{ Name: "API_KEY", Value: "hunter2!" }, '{"Name":"API_KEY","Value":"[REDACTED]"}'],
+    [{ field: "password", val: "hunter2!" }, '{"field":"password","val":"[REDACTED]"}'],
+    [{ name: "city", value: "Berlin" }, '{"name":"city","value":"Berlin"}'],
+    [["ls", "--color", "auto"], '["ls","--color","auto"]'],
+    [["secret", "garden", "tour"], '["secret","garden","tour"]']
+  ] as const) {
+    it(JSON.stringify(value), () => assert.strictEqual(redacted(value), text))
+  }
+})

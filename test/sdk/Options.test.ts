@@ -27,15 +27,19 @@ describe("Sdk.layer refuses", () => {
     ],
     [
       { shutdownTimeout: "soon" },
-      'Sdk.layer: option "shutdownTimeout" is "soon"; allowed: a finite duration above zero, such as "5 seconds"'
+      'Sdk.layer: option "shutdownTimeout" is "soon"; allowed: a duration above zero and below 25 days, such as "5 seconds"'
     ],
     [
       { shutdownTimeout: -1 },
-      'Sdk.layer: option "shutdownTimeout" is -1; allowed: a finite duration above zero, such as "5 seconds"'
+      'Sdk.layer: option "shutdownTimeout" is -1; allowed: a duration above zero and below 25 days, such as "5 seconds"'
     ],
     [
       { shutdownTimeout: Number.POSITIVE_INFINITY },
-      'Sdk.layer: option "shutdownTimeout" is Infinity; allowed: a finite duration above zero, such as "5 seconds"'
+      'Sdk.layer: option "shutdownTimeout" is Infinity; allowed: a duration above zero and below 25 days, such as "5 seconds"'
+    ],
+    [
+      { shutdownTimeout: "1000 hours" },
+      'Sdk.layer: option "shutdownTimeout" is "1000 hours"; allowed: a duration above zero and below 25 days, such as "5 seconds"'
     ],
     [{ handleSignals: "yes" }, 'Sdk.layer: option "handleSignals" is "yes"; allowed: true or false'],
     [

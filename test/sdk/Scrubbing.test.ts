@@ -55,6 +55,27 @@ describe("masking", () => {
     )
   })
 
+  it("covers the names of events, types of exceptions, and texts in arrays", () => {
+    const span = exportedSpan((span) => {
+      span.addEvent(text, { "exception.type": text, "exception.message": [text, "plain"] })
+    })
+    assert.deepStrictEqual(
+      span?.events.map(({ attributes, name }) => [name, attributes]),
+      [[masked, { "exception.type": masked, "exception.message": [masked, "plain"] }]]
+    )
+  })
+
+  it("covers the body of a log record, be it one text or several", () => {
+    assert.strictEqual(exportedLogRecord({ body: text })?.body, masked)
+    assert.deepStrictEqual(exportedLogRecord({ body: [text, 1] })?.body, [masked, 1])
+  })
+
+  it("keeps only the beginning of a very long text", () => {
+    const span = exportedSpan((span) => span.setStatus({ code: 2, message: "token: x ".repeat(1_000_000) }))
+    // A mask is longer than what it stands for.
+    assert.isAtMost(span?.status.message?.length ?? 0, 4 * 64 * 1024)
+  })
+
   it("covers the exception of a log record", () => {
     const record = exportedLogRecord({
       body: "failed",

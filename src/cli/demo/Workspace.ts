@@ -15,6 +15,7 @@ import type * as PlatformError from "effect/PlatformError"
 import * as ChildProcess from "effect/process/ChildProcess"
 import * as ChildProcessSpawner from "effect/process/ChildProcessSpawner"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 
 /** Folders that nobody means by "this project". */
 const skipped = new Set([".git", "node_modules", "dist", "coverage", "target", ".venv", ".cache"])
@@ -143,18 +144,23 @@ export const layer = (directory: string) =>
         read_file: ({ path: file }) =>
           Effect.map(read(file), (text) => ({ text: text.slice(0, READ_LIMIT), bytes: text.length })),
 
-        git_log: ({ limit }) =>
-          spawner
-            .lines(
-              ChildProcess.make("git", ["log", `--max-count=${Math.trunc(limit)}`, "--pretty=%h %s"], {
-                cwd: directory,
-                stderr: "ignore"
-              })
+        git_log: Effect.fnUntraced(
+          function* ({ limit }) {
+            const command = ChildProcess.make(
+              "git",
+              ["log", `--max-count=${Math.trunc(limit)}`, "--pretty=%h %s"],
+              { cwd: directory, stderr: "ignore" }
             )
-            .pipe(
-              failed(".git"),
-              Effect.map((commits) => ({ commits }))
-            ),
+            const git = yield* failed(".git")(spawner.spawn(command))
+            const lines = Stream.splitLines(Stream.decodeText(git.stdout))
+            const commits = yield* failed(".git")(Stream.runCollect(lines))
+            if ((yield* failed(".git")(git.exitCode)) !== 0) {
+              return yield* new FileError({ path: ".git", reason: "GitFailed" })
+            }
+            return { commits }
+          },
+          (effect) => Effect.scoped(effect)
+        ),
 
         write_report: Effect.fnUntraced(function* ({ lines, title }) {
           const folder = yield* failed("the temporary folder")(
