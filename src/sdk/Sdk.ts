@@ -25,7 +25,8 @@ export type { Options } from "./Options.ts"
  * - At the end everything is delivered, within `shutdownTimeout`. A dead, refusing or hanging endpoint never fails or slows the program;
  *   what is lost is counted in `toolspan.telemetry.dropped`.
  * - It prints nothing, unless `OTEL_*_EXPORTER=console` or `OTEL_LOG_LEVEL` asks for it. With `OTEL_SDK_DISABLED=true` it does nothing.
- * - If another OpenTelemetry SDK is registered already, it is {@link layerTracer}, with a warning on OpenTelemetry's diagnostics.
+ * - If another OpenTelemetry SDK is registered already, it is {@link layerTracer}, with a warning on OpenTelemetry's diagnostics. So is a
+ *   second one of these while the first is open: the first owns the set-up, and takes it along when it closes. Build one for a process.
  *
  * Dies, with a message that says what to do, on a bad option and on a package that is not installed.
  */

@@ -20,6 +20,7 @@ export const reraiseAfter = (flush: () => Promise<void>): (() => void) => {
       if (!isHandled) process.kill(process.pid, signal)
     })
   }
-  for (const signal of SIGNALS) process.on(signal, onSignal)
+  // First of all listeners: one that the program added with `once` is gone when the next is called.
+  for (const signal of SIGNALS) process.prependListener(signal, onSignal)
   return stop
 }

@@ -50,6 +50,37 @@ describe.concurrent("a program", () => {
     )
   }
 
+  it.live("that handles a signal itself decides when it ends, and delivers meanwhile", () =>
+    Effect.gen(function* () {
+      const server = yield* OtlpServer.make
+      const child = yield* ChildProgram.start("wait-plain", {
+        OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
+        WORK_OWN_HANDLER: "true"
+      })
+      yield* child.said("waiting")
+      yield* child.kill("SIGTERM")
+      const ended = yield* child.ended
+      assert.deepStrictEqual([ended.code, ended.signal], [0, null])
+      assert.include(ended.output, "drained")
+      assert.deepStrictEqual(names(server), ["work"])
+    })
+  )
+
+  it.live("whose endpoint is overloaded does not try again for long after its end", () =>
+    Effect.gen(function* () {
+      const server = yield* OtlpServer.make
+      server.answerWith(() => 503)
+      const { delay } = yield* ChildProgram.run({
+        OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
+        OTEL_BSP_SCHEDULE_DELAY: "50",
+        WORK_BOUND: String(BOUND),
+        WORK_LINGER: "1200"
+      })
+      // Without the end of retries, it would be six seconds more.
+      assert.isBelow(delay, BOUND + SLACK)
+    })
+  )
+
   const endpoints = {
     "that never answers": () => "hang",
     "that is overloaded": () => 503

@@ -5,6 +5,8 @@
  * - `wait`: says "waiting" and waits for a signal, under `NodeRuntime.runMain`
  * - `wait-plain`: the same under `Effect.runFork`, with the layer's own handling of signals
  *
+ * With `WORK_OWN_HANDLER`, it handles SIGTERM itself: it says "drained" half a second later and exits.
+ *
  * `WORK_BOUND` is the layer's `shutdownTimeout`, `WORK_LINGER` the milliseconds that it lives after the span. On standard output: the
  * headers that an outgoing request would have, and "done" when there is nothing left to do but to close the layer.
  */
@@ -48,6 +50,15 @@ const program = Effect.gen(function* () {
     })
   )
 )
+
+if (process.env["WORK_OWN_HANDLER"]) {
+  process.once("SIGTERM", () => {
+    setTimeout(() => {
+      process.stdout.write("drained\n")
+      process.exit(0)
+    }, 500)
+  })
+}
 
 if (mode === "wait-plain") {
   setInterval(() => undefined, 60_000)
