@@ -7,6 +7,7 @@
  */
 import type * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
+import { quietly } from "./Quietly.ts"
 
 /** What is heard, up to the first end. What a listener throws is swallowed. */
 export interface SpanListener {
@@ -38,11 +39,3 @@ export const listen = (span: Tracer.Span, listener: SpanListener): boolean => {
 /** Not enumerable, so that copies and comparisons of the span are the same as before. False where the property cannot be set. */
 const replace = <K extends "end" | "event">(span: Tracer.Span, name: K, value: Tracer.Span[K]): boolean =>
   Reflect.defineProperty(span, name, { value, configurable: true, writable: true, enumerable: false })
-
-const quietly = (hear: () => void): void => {
-  try {
-    hear()
-  } catch {
-    // Printing a trace is never worth the program.
-  }
-}

@@ -19,6 +19,7 @@ import { type Options, validate } from "./Options.ts"
 import * as Output from "./Output.ts"
 import * as Process from "./Process.ts"
 import { Progress } from "./Progress.ts"
+import { quietly } from "./Quietly.ts"
 import { SpanCollector } from "./SpanCollector.ts"
 import * as TreeRenderer from "./TreeRenderer.ts"
 
@@ -85,12 +86,3 @@ const observed = (base: Tracer.Tracer, started: (span: Tracer.Span) => void): Tr
       return span
     }
   })
-
-/** Printing a trace is never worth the program. */
-const quietly = (print: () => void): void => {
-  try {
-    print()
-  } catch {
-    // Nobody to tell: the terminal is what failed.
-  }
-}
