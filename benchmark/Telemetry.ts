@@ -3,9 +3,9 @@
  *
  * What leaves the process is not measured: encoding and sending happen after the call, on whatever protocol a user chose.
  */
+import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
 import { tracing } from "@opentelemetry/sdk-node"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import { Sdk } from "../src/sdk/index.ts"
 
@@ -28,13 +28,12 @@ export const runtime = async (exporter: tracing.SpanExporter, sampler: "always_o
   process.env["OTEL_LOGS_EXPORTER"] = "none"
   process.env["OTEL_TRACES_SAMPLER"] = sampler
   const managed = ManagedRuntime.make(
-    Layer.provideMerge(
-      Layer.empty,
-      Sdk.layer({
-        spanProcessors: [new tracing.BatchSpanProcessor(exporter, { maxQueueSize: 1_000_000 })]
-      })
-    )
+    Sdk.layer({ spanProcessors: [new tracing.BatchSpanProcessor(exporter, { maxQueueSize: 1_000_000 })] })
   )
   await managed.runPromise(Effect.void)
   return managed
 }
+
+/** A runtime with the tracer of `@effect/opentelemetry`, batching into `exporter`. */
+export const upstream = (exporter: tracing.SpanExporter) =>
+  ManagedRuntime.make(NodeSdk.layer(() => ({ spanProcessor: new tracing.BatchSpanProcessor(exporter) })))

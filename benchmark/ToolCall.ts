@@ -1,12 +1,9 @@
 /**
  * One tool call: bare, and with each kind of telemetry.
  */
-import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
-import { tracing } from "@opentelemetry/sdk-node"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
-import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as ToolkitInstrumentation from "../src/instrumentation/ToolkitInstrumentation.ts"
@@ -70,10 +67,7 @@ export const run = async (rounds: number): Promise<void> => {
     Measure.print(`${title} (${exporter.count} spans exported)`, rows, limits)
   }
 
-  const exporter = new Telemetry.CountingExporter()
-  const upstream = ManagedRuntime.make(
-    NodeSdk.layer(() => ({ spanProcessor: new tracing.BatchSpanProcessor(exporter) }))
-  )
+  const upstream = Telemetry.upstream(new Telemetry.CountingExporter())
   Measure.print(
     "For comparison: Effect.withSpan through @effect/opentelemetry",
     await Measure.compare(

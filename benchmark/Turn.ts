@@ -1,11 +1,8 @@
 /**
  * A whole turn of an agent: the model asks for a tool, the tool runs, the model answers.
  */
-import * as NodeSdk from "@effect/opentelemetry/NodeSdk"
-import { tracing } from "@opentelemetry/sdk-node"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Effect from "effect/Effect"
-import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Stream from "effect/Stream"
 import * as ToolkitInstrumentation from "../src/instrumentation/ToolkitInstrumentation.ts"
 import * as Measure from "./Measure.ts"
@@ -47,9 +44,7 @@ const turns = (tools: typeof toolkit) =>
 export const run = async (rounds: number): Promise<void> => {
   const traced = ToolkitInstrumentation.instrument(toolkit)
   const sdk = await Telemetry.runtime(new Telemetry.CountingExporter(), "always_on")
-  const upstream = ManagedRuntime.make(
-    NodeSdk.layer(() => ({ spanProcessor: new tracing.BatchSpanProcessor(new Telemetry.CountingExporter()) }))
-  )
+  const upstream = Telemetry.upstream(new Telemetry.CountingExporter())
   const rows = await Measure.compare(
     [
       ["effect/ai, not traced", () => Effect.runPromise(turns(toolkit))],
