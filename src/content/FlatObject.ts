@@ -3,13 +3,10 @@
  *
  * Gives exactly what `JsonWriter.ts` would, or leaves the value to it. It is there because it is on the way of every call.
  */
+import { plainText, shortName } from "./JsonTokens.ts"
 import { isValueName } from "./JsonWriter.ts"
 import { isSecretKey, redactText } from "./Redaction.ts"
 
-/** A name that needs no escape and is too short for a secret of its own. */
-const plainName = /^[A-Za-z_$][\w$]{0,15}$/
-/** A text that needs no escape. */
-const plainText = /^[ !#-[\]-~]*$/
 /** More fields than this are not small. */
 const MOST_FIELDS = 16
 /** Numbers from here on may be card numbers. */
@@ -28,7 +25,7 @@ export const write = (value: unknown, redact: boolean, room: number): string | u
   let text = "{"
   for (const name of names) {
     // What a field called `value` holds can depend on its neighbours.
-    if (!plainName.test(name) || isValueName(name) || name === "toJSON") return undefined
+    if (!shortName.test(name) || isValueName(name) || name === "toJSON") return undefined
     const field: unknown = Reflect.get(value, name)
     if (redact && isSecretKey(name, field)) return undefined
     const json = plain(field, redact)

@@ -16,9 +16,9 @@ export const MASKED = `"${MASK}"`
 /** A text is left out rather than cut to less than this. */
 const SHORTEST_CUT = 16
 /** A name that needs no escape and is too short for a secret. */
-const shortName = /^[A-Za-z_$][\w$]{0,15}$/
+export const shortName = /^[A-Za-z_$][\w$]{0,15}$/
 /** A text that is one byte a character and needs no escape. */
-const plainText = /^[ !#-[\]-~]*$/
+export const plainText = /^[ !#-[\]-~]*$/
 
 /** How many values that are left out are looked at to tell their size. */
 const MAX_LOOKS = 1000

@@ -4,13 +4,11 @@
  *
  * What a secret's name is, `SecretKey.ts` knows. Quotes stay where they are; `null`, `true` and names of types are not masked.
  */
-import { CANDIDATE, isSecretKey } from "./SecretKey.ts"
+import { candidate, isSecretKey } from "./SecretKey.ts"
 
 const assignment = /(?:=>|:=|={1,3}|:)\s{0,4}/g
 const flag = /(?<![\w-])(--?[A-Za-z][\w-]*)[ \t]{1,4}(?![-\s])/g
 const element = /<([\w.:-]{1,100})>/g
-
-const candidate = new RegExp(CANDIDATE, "i")
 
 const quote = /["'`]/y
 const bracketed = /\[[^\]]*\]?|\{[^}]*\}?/y
