@@ -29,6 +29,7 @@ import {
   OPERATION_EXECUTE_TOOL,
   PRELIMINARY_EVENT_LIMIT
 } from "../semconv/Attributes.ts"
+import { propagated } from "../semconv/PropagatedSpan.ts"
 import type { StartAttributes } from "../semconv/SpanStart.ts"
 import * as Ending from "./Ending.ts"
 import type { InstrumentedTool } from "./InstrumentedTool.ts"
@@ -86,7 +87,7 @@ export class ToolCall {
       this.#series = tool.metrics.in(fiber.context, agentName)
     }
     if (tracer === undefined) return
-    const current = ToolSpan.propagated(fiber.cache.span)
+    const current = propagated(fiber.cache.span)
     const parent = origin?.parent ?? current
     this.span = ToolSpan.open(
       tracer,

@@ -69,12 +69,3 @@ const setAll = (span: Tracer.Span, attributes: Readonly<Record<string, unknown>>
     // The rest is lost with a tracer that throws; the span is open, and will be ended.
   }
 }
-
-/** The nearest span that takes part in traces, as upstream finds the parent of a new span. */
-export const propagated = (span: Tracer.AnySpan | undefined): Tracer.AnySpan | undefined => {
-  let current = span
-  while (current !== undefined && Context.get(current.annotations, Tracer.DisablePropagation)) {
-    current = current._tag === "Span" ? Option.getOrUndefined(current.parent) : undefined
-  }
-  return current
-}

@@ -10,6 +10,7 @@
 import * as Otel from "@opentelemetry/api"
 import type * as Fiber from "effect/Fiber"
 import type * as Tracer from "effect/Tracer"
+import { propagated } from "../semconv/PropagatedSpan.ts"
 import type { EnterableContextManager, Entered } from "./ContextManager.ts"
 import { OtelSpan } from "./OtelSpan.ts"
 import * as SpanContext from "./SpanContext.ts"
@@ -98,13 +99,13 @@ export const calling: Hook = (primitive, fiber) => {
  * very context, and has it already.
  */
 const contextOf = (span: Tracer.AnySpan | undefined, around: Otel.Context): Otel.Context => {
-  const propagated = SpanContext.propagated(span)
-  if (propagated === undefined) return around
-  if (!(propagated instanceof OtelSpan)) return SpanContext.entered(around, propagated)
-  const { entered } = propagated
+  const inForce = propagated(span)
+  if (inForce === undefined) return around
+  if (!(inForce instanceof OtelSpan)) return SpanContext.entered(around, inForce)
+  const { entered } = inForce
   if (entered !== undefined && (entered.around === around || entered.context === around))
     return entered.context
-  const context = SpanContext.entered(around, propagated)
-  propagated.entered = { around, context }
+  const context = SpanContext.entered(around, inForce)
+  inForce.entered = { around, context }
   return context
 }

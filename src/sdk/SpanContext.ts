@@ -1,6 +1,6 @@
 /**
- * What an Effect span is in OpenTelemetry's terms, whoever made it: its span object, its span context, and what of it is the parent of
- * others.
+ * What an Effect span is in OpenTelemetry's terms, whoever made it: its span object, its span context, and the
+ * OpenTelemetry contexts that hold it.
  *
  * Speaks the vocabulary of `@effect/opentelemetry` (the key under which a span holds its OpenTelemetry span, the annotations with
  * trace flags and trace state, the mark of a context that Effect entered), so that its tracer, its `currentOtelSpan` and
@@ -9,7 +9,6 @@
 import { OtelTraceFlags, OtelTraceState } from "@effect/opentelemetry/OtelTracer"
 import * as Otel from "@opentelemetry/api"
 import * as Context from "effect/Context"
-import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
 import { EffectSpanKey, EnteredContext } from "./EnteredContext.ts"
 
@@ -29,15 +28,6 @@ export const otelSpan = (span: Tracer.AnySpan): Otel.Span | undefined =>
     ? // The key says that `span` is an OpenTelemetry span; upstream exports no type for it.
       (span.span as Otel.Span)
     : undefined
-
-/** The span itself, or its nearest ancestor, that may be the parent of others. */
-export const propagated = (span: Tracer.AnySpan | undefined): Tracer.AnySpan | undefined => {
-  let current = span
-  while (current !== undefined && Context.get(current.annotations, Tracer.DisablePropagation)) {
-    current = current._tag === "Span" ? Option.getOrUndefined(current.parent) : undefined
-  }
-  return current
-}
 
 /**
  * The span context of any Effect span. Trace flags and trace state come from `child` (the annotations of a span about to be made under
