@@ -8,7 +8,7 @@ import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as ContentPolicy from "../content/ContentPolicy.ts"
 import * as SensitiveSchema from "../content/SensitiveSchema.ts"
-import { OPERATION_EXECUTE_TOOL, OTHER, TOOL_TYPE_FUNCTION } from "../semconv/Attributes.ts"
+import { OPERATION_EXECUTE_TOOL, TOOL_TYPE_FUNCTION } from "../semconv/Attributes.ts"
 import * as ToolMetrics from "./ToolMetrics.ts"
 
 /**
@@ -46,7 +46,7 @@ export class InstrumentedTool {
     this.encodes =
       tool !== undefined &&
       (tool.toModelOutput !== undefined || transforms(tool.successSchema) || transforms(tool.failureSchema))
-    this.metrics = new ToolMetrics.SeriesOfTool(tool?.name ?? OTHER, this.type)
+    this.metrics = new ToolMetrics.SeriesOfTool(tool?.name, this.type)
   }
 
   /** The policy for this tool's content: its own annotation wins over the one in force. */

@@ -47,15 +47,13 @@ export interface ToolSeries {
 export class SeriesOfTool {
   readonly #toolName: string
   readonly #toolType: string | undefined
-  readonly #known: boolean
   readonly #errorTypes = new Set<string>()
   readonly #series = new Map<string | undefined, SeriesOfAgent>()
 
-  /** `toolType` undefined: a tool that the toolkit lacks, which has no series before it is called. */
-  constructor(toolName: string, toolType: string | undefined) {
-    this.#toolName = toolType === undefined ? OTHER : toolName
+  /** Both undefined: a tool that the toolkit lacks, which has no series before it is called. */
+  constructor(toolName: string | undefined, toolType: string | undefined) {
+    this.#toolName = toolName ?? OTHER
     this.#toolType = toolType
-    this.#known = toolType !== undefined
   }
 
   /** The series for this agent. From now on, the counters of a known tool exist there, at zero. */
@@ -65,7 +63,7 @@ export class SeriesOfTool {
     let series = this.#series.get(agentName)
     if (series?.registry !== registry || series.attributes !== attributes) {
       series = makeSeries(this.#toolName, this.#toolType, agentName, this.#errorTypes, registry, attributes)
-      if (this.#known) series.initialize()
+      if (this.#toolType !== undefined) series.initialize()
       this.#series.set(agentName, series)
     }
     return series

@@ -19,8 +19,8 @@ interface Guard extends Write {
 }
 
 /**
- * Guards the span until the function that is returned is called, for the first time. Undefined if the span cannot be changed (a frozen one): then upstream
- * must not see it.
+ * Guards the span until the function that is returned is called for the first time. Undefined if the span cannot be changed (a frozen
+ * one): then upstream must not see it.
  */
 export const guard = (span: Tracer.Span, toolName: string): (() => void) | undefined => {
   const { attribute } = span
@@ -44,7 +44,7 @@ const install = (span: Tracer.Span): Guard | undefined => {
   const tools: Array<string> = []
   let toolWritten = false
   const write: Write = (key, value) => {
-    const isPair = toolWritten ? key === "parameters" : false
+    const isPair = toolWritten && key === "parameters"
     toolWritten = key === "tool" && typeof value === "string" && tools.includes(value)
     if (!isPair && !toolWritten) attribute.call(span, key, value)
   }
