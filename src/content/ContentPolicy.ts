@@ -2,7 +2,7 @@
  * What content of a tool call may leave the process.
  *
  * One policy governs all that toolspan writes: span attributes, events, status descriptions, exception messages, logs. Arguments are captured
- * by default, redacted; results, error messages, reasons and descriptions are not unless asked for. Who may say so, strongest first: an
+ * by default, redacted; results, error messages, reasons, descriptions and messages are not unless asked for. Who may say so, strongest first: an
  * exclusion by the environment (`CaptureEnvironment.ts`), the tool's own annotation {@link ToolContent}, the options given in code, the
  * environment's raised defaults.
  */
@@ -16,12 +16,13 @@ export type { EnvMode } from "./CaptureEnvironment.ts"
 export type Capture = "off" | "redacted" | "full"
 
 /** The kinds of content, each with its own setting. */
-export type ContentKind = "arguments" | "results" | "errors" | "reasons" | "descriptions"
+export type ContentKind = "arguments" | "results" | "errors" | "reasons" | "descriptions" | "messages"
 
 /** One piece of content. */
 export interface Content {
   readonly kind: ContentKind
-  readonly toolName: string
+  /** Undefined for what is of no single tool: messages, and the descriptions of all tools together. */
+  readonly toolName: string | undefined
   /** Encoded arguments or result, or a text. */
   readonly value: unknown
 }
@@ -47,8 +48,10 @@ export interface Options {
   readonly errors?: Capture | undefined
   /** The reasons given with approval decisions; default `off`. */
   readonly reasons?: Capture | undefined
-  /** The tools' descriptions; default `off`. */
+  /** The tools' descriptions, and their definitions on the span of a turn; default `off`. */
   readonly descriptions?: Capture | undefined
+  /** What user, system and model say, on the span of a turn; default `off`. */
+  readonly messages?: Capture | undefined
   /** The longest captured text in UTF-8 bytes, with any mark: an integer, at least 64; default 4096. */
   readonly maxBytes?: number | undefined
   /**
@@ -75,6 +78,7 @@ export const make = (
     errors: options.errors ?? raised,
     reasons: options.reasons ?? raised,
     descriptions: options.descriptions ?? raised,
+    messages: options.messages ?? raised,
     maxBytes: options.maxBytes ?? 4096,
     redact: options.redact,
     spans: env === "unset" || env === "SPAN_ONLY" || env === "SPAN_AND_EVENT",
@@ -108,7 +112,15 @@ const restrict = (policy: Policy): Policy =>
   Object.freeze(
     policy.spans || policy.events
       ? policy
-      : { ...policy, arguments: "off", results: "off", errors: "off", reasons: "off", descriptions: "off" }
+      : {
+          ...policy,
+          arguments: "off",
+          results: "off",
+          errors: "off",
+          reasons: "off",
+          descriptions: "off",
+          messages: "off"
+        }
   )
 
 const capture: Check.Check = [
@@ -122,6 +134,7 @@ const checks: Check.Checks<Options> = {
   errors: capture,
   reasons: capture,
   descriptions: capture,
+  messages: capture,
   maxBytes: ["an integer, at least 64", (value) => Number.isInteger(value) && Number(value) >= 64],
   redact: ["a function of the content", Check.isFunction]
 }

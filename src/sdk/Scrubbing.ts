@@ -7,9 +7,19 @@
  */
 import type { logs, tracing } from "@opentelemetry/sdk-node"
 import { MASK, redactPrefix } from "../content/Redaction.ts"
+import {
+  ATTR_EXCEPTION_MESSAGE,
+  ATTR_EXCEPTION_STACKTRACE,
+  ATTR_EXCEPTION_TYPE
+} from "../semconv/Attributes.ts"
 
 /** OpenTelemetry's exception convention, and the cause that Effect puts on the event of a log line. */
-const TEXTS = ["exception.type", "exception.message", "exception.stacktrace", "effect.cause"] as const
+const TEXTS = [
+  ATTR_EXCEPTION_TYPE,
+  ATTR_EXCEPTION_MESSAGE,
+  ATTR_EXCEPTION_STACKTRACE,
+  "effect.cause"
+] as const
 
 /** The longest text that leaves, in characters. */
 const LONGEST = 64 * 1024

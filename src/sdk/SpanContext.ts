@@ -10,6 +10,7 @@ import { OtelTraceFlags, OtelTraceState } from "@effect/opentelemetry/OtelTracer
 import * as Otel from "@opentelemetry/api"
 import * as Context from "effect/Context"
 import * as Tracer from "effect/Tracer"
+import { TraceState } from "../semconv/TraceState.ts"
 import { EffectSpanKey, EnteredContext } from "./EnteredContext.ts"
 
 /** The property by which `OtelTracer.currentOtelSpan` knows a span that has an OpenTelemetry span in `span`. */
@@ -43,7 +44,8 @@ export const make = (span: Tracer.AnySpan, child: Annotations = Context.empty())
   const state =
     Context.getOrUndefined(child, OtelTraceState) ??
     Context.getOrUndefined(span.annotations, OtelTraceState) ??
-    known?.traceState
+    known?.traceState ??
+    carriedState(span)
   return {
     traceId: span.traceId,
     spanId: span.spanId,
@@ -51,6 +53,12 @@ export const make = (span: Tracer.AnySpan, child: Annotations = Context.empty())
     isRemote: known?.isRemote ?? span._tag === "ExternalSpan",
     ...(state && { traceState: state })
   }
+}
+
+/** The trace state that came with a span of another process. */
+const carriedState = (span: Tracer.AnySpan): Otel.TraceState | undefined => {
+  const text = Context.getOrUndefined(span.annotations, TraceState)
+  return text === undefined ? undefined : Otel.createTraceState(text)
 }
 
 /** `context` with `span` as its span. The same context if it has that very span already. */

@@ -6,12 +6,25 @@
  * points on the way out. Attributes of a series are set by whoever records it.
  */
 import * as Metric from "effect/Metric"
-import { ATTR_GEN_AI_TOOL_NAME, ATTR_TOOLSPAN_DROPPED_REASON, type DroppedReason } from "./Attributes.ts"
+import {
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_TOOLSPAN_APPROVAL_DECISION,
+  ATTR_TOOLSPAN_DROPPED_REASON,
+  type DroppedReason
+} from "./Attributes.ts"
 
 type Attributes = Readonly<Record<string, string>>
 
 /** Seconds, doubling from 10 ms to 81.92 s: the advice of the conventions. */
 export const DURATION_BUCKETS: ReadonlyArray<number> = Array.from({ length: 14 }, (_, n) => 0.01 * 2 ** n)
+
+/** Seconds, from one to seven days: people answer within a meeting, a night or a weekend. */
+export const WAIT_BUCKETS: ReadonlyArray<number> = [
+  1, 5, 15, 30, 60, 300, 900, 1800, 3600, 14_400, 28_800, 86_400, 259_200, 604_800
+]
+
+/** Calls, doubling from 1 to 128. */
+export const STREAK_BUCKETS: ReadonlyArray<number> = Array.from({ length: 8 }, (_, n) => 2 ** n)
 
 /** Histogram `gen_ai.execute_tool.duration`, seconds: how long a call took, from `handle` to the end of its results. */
 export const executeToolDuration = (attributes: Attributes) =>
@@ -34,6 +47,53 @@ export const toolActive = (toolName: string) =>
   Metric.counter("toolspan.tool.active", {
     description: "Tool calls that are running now.",
     attributes: { [ATTR_GEN_AI_TOOL_NAME]: toolName, unit: "{call}" }
+  })
+
+/** Histogram `toolspan.tool.streak`, {call}: how often a tool was called since the user last said something. */
+export const toolStreak = (toolName: string) =>
+  Metric.histogram("toolspan.tool.streak", {
+    description: "Calls of a tool since the last message of the user, at each turn that calls it.",
+    boundaries: STREAK_BUCKETS,
+    attributes: { [ATTR_GEN_AI_TOOL_NAME]: toolName, unit: "{call}" }
+  })
+
+/** Counter `toolspan.approval.requests`, {approval}: approvals that were asked for. */
+export const approvalRequests = (toolName: string) =>
+  Metric.counter("toolspan.approval.requests", {
+    description: "Approvals of tool calls that were asked for.",
+    incremental: true,
+    attributes: { [ATTR_GEN_AI_TOOL_NAME]: toolName, unit: "{approval}" }
+  })
+
+/** Counter `toolspan.approval.decisions`, {approval}: approvals that were decided. */
+export const approvalDecisions = (toolName: string, decision: string) =>
+  Metric.counter("toolspan.approval.decisions", {
+    description: "Approvals of tool calls that were decided, by decision.",
+    incremental: true,
+    attributes: {
+      [ATTR_GEN_AI_TOOL_NAME]: toolName,
+      [ATTR_TOOLSPAN_APPROVAL_DECISION]: decision,
+      unit: "{approval}"
+    }
+  })
+
+/** Histogram `toolspan.approval.wait`, seconds: from the asking for an approval to its decision. */
+export const approvalWait = (toolName: string, decision: string) =>
+  Metric.histogram("toolspan.approval.wait", {
+    description: "Time from the request of an approval to its decision.",
+    boundaries: WAIT_BUCKETS,
+    attributes: {
+      [ATTR_GEN_AI_TOOL_NAME]: toolName,
+      [ATTR_TOOLSPAN_APPROVAL_DECISION]: decision,
+      unit: "s"
+    }
+  })
+
+/** Gauge `toolspan.approval.pending`, {approval}: asked for in this process, and not yet seen decided here. */
+export const approvalPending = (toolName: string) =>
+  Metric.gauge("toolspan.approval.pending", {
+    description: "Approvals that were asked for in this process and not yet seen decided here.",
+    attributes: { [ATTR_GEN_AI_TOOL_NAME]: toolName, unit: "{approval}" }
   })
 
 /** Counter `toolspan.telemetry.dropped`, {item}: telemetry that could not be captured or delivered. */

@@ -77,7 +77,7 @@ describe("make", () => {
     )
     assert.throws(
       () => make({ result: "full" } as Options, "unset"),
-      'ContentPolicy: unknown option "result"; allowed: arguments, results, errors, reasons, descriptions, maxBytes, redact'
+      'ContentPolicy: unknown option "result"; allowed: arguments, results, errors, reasons, descriptions, messages, maxBytes, redact'
     )
   })
 })
