@@ -23,7 +23,7 @@ export class ToolType extends Context.Service<ToolType, string>()(
 /** One tool, or what stands for every tool that the toolkit lacks. */
 export class InstrumentedTool {
   readonly spanName: string
-  /** Undefined for a tool that the toolkit lacks: nothing is known of it. */
+  /** Undefined for a tool that the toolkit lacks, unless the provider executes it: nothing is known of it. */
   readonly type: string | undefined
   readonly tool: Tool.Any | undefined
   readonly metrics: ToolMetrics.SeriesOfTool
@@ -32,16 +32,15 @@ export class InstrumentedTool {
 
   readonly #content: ContentPolicy.Options | undefined
   readonly #policies = new WeakMap<ContentPolicy.Policy, ContentPolicy.Policy>()
+  #definition: object | undefined
   #argumentsMask: SensitiveSchema.Mask | undefined | null = null
   #resultMask: SensitiveSchema.Mask | undefined | null = null
 
-  constructor(tool: Tool.Any | undefined) {
+  /** `type`: what the tool is, where it does not depend on the tool alone. */
+  constructor(tool: Tool.Any | undefined, type: string | undefined = tool && typeOf(tool)) {
     this.tool = tool
     this.spanName = tool === undefined ? OPERATION_EXECUTE_TOOL : `${OPERATION_EXECUTE_TOOL} ${tool.name}`
-    this.type =
-      tool === undefined
-        ? undefined
-        : (Context.getOrUndefined(tool.annotations, ToolType) ?? TOOL_TYPE_FUNCTION)
+    this.type = type
     this.#content = tool && contentOf(tool)
     this.encodes =
       tool !== undefined &&
@@ -57,6 +56,12 @@ export class InstrumentedTool {
       this.#policies.set(inForce, policy)
     }
     return policy
+  }
+
+  /** The tool as a model is told of it, in the form of `gen_ai.tool.definitions`. */
+  get definition(): object | undefined {
+    this.#definition ??= this.tool && definitionOf(this.tool)
+    return this.#definition
   }
 
   /** Sensitive places of the encoded parameters. */
@@ -82,7 +87,20 @@ export class InstrumentedTool {
   }
 }
 
+const typeOf = (tool: Tool.Any): string =>
+  Context.getOrUndefined(tool.annotations, ToolType) ?? TOOL_TYPE_FUNCTION
+
 const transforms = ({ ast }: Schema.Top): boolean => SchemaAST.toEncoded(ast) !== ast
+
+const definitionOf = (tool: Tool.Any): object => {
+  const definition = { type: "function", name: tool.name, description: Tool.getDescription(tool) }
+  try {
+    return { ...definition, parameters: Tool.getJsonSchema(tool) }
+  } catch {
+    // A schema that has no JSON form is told of to whoever sends it to a model.
+    return definition
+  }
+}
 
 /** The tool's own content options. Throws, at the start and not on a call, if they are not valid. */
 const contentOf = (tool: Tool.Any): ContentPolicy.Options | undefined => {

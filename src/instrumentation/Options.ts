@@ -12,7 +12,7 @@ export interface ToolCallInfo {
   readonly params: unknown
 }
 
-/** Options of `ToolkitInstrumentation.instrument`. */
+/** Options of `ToolkitInstrumentation.instrument`, and of `LanguageModelInstrumentation` for the toolkits handed to its models. */
 export interface Options {
   /** `gen_ai.agent.name` where the scope of the call names none (`CurrentAgent`). */
   readonly agentName?: string | undefined
@@ -40,6 +40,5 @@ const checks: Check.Checks<Options> = {
   metrics: ["true or false", Check.isBoolean]
 }
 
-/** Throws an `Error` that names the first bad option, its value and what is allowed. */
-export const validate = (options: Options): void =>
-  Check.validate("ToolkitInstrumentation.instrument", checks, options)
+/** Throws an `Error` that names the first bad option of `subject`, its value and what is allowed. */
+export const validate = (subject: string, options: Options): void => Check.validate(subject, checks, options)

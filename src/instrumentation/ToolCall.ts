@@ -5,8 +5,8 @@
  * `SpanContent.ts`, how a call is watched for `ResultStream.ts` and `ToolkitInstrumentation.ts`.
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import type * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
 import * as Predicate from "effect/Predicate"
 import * as Pull from "effect/Pull"
 import * as References from "effect/References"
@@ -26,12 +26,14 @@ import {
   ATTR_TOOLSPAN_TOOL_FAILURE_ORIGIN,
   ATTR_TOOLSPAN_TOOL_OUTCOME,
   ATTR_TOOLSPAN_TOOL_PRELIMINARY_COUNT,
+  ATTR_TOOLSPAN_TOOL_PROVIDER_EXECUTED,
   OPERATION_EXECUTE_TOOL,
   PRELIMINARY_EVENT_LIMIT
 } from "../semconv/Attributes.ts"
 import { propagated } from "../semconv/PropagatedSpan.ts"
 import type { StartAttributes } from "../semconv/SpanStart.ts"
 import * as Ending from "./Ending.ts"
+import { bounded } from "./Identifier.ts"
 import type { InstrumentedTool } from "./InstrumentedTool.ts"
 import type { Options } from "./Options.ts"
 import { SpanContent } from "./SpanContent.ts"
@@ -46,6 +48,8 @@ export interface Request {
   readonly toolCallId: string | undefined
   readonly params: unknown
   readonly origin: Origin | undefined
+  /** The provider executes it: it is only watched here. */
+  readonly providerExecuted?: boolean
 }
 
 /** What is the same for all calls of a toolkit. */
@@ -54,9 +58,6 @@ export interface Settings {
   /** Undefined: the policy of the scope of the call. */
   readonly policy: ContentPolicy.Policy | undefined
 }
-
-/** Longest call id, and name of a tool that the toolkit lacks, in characters: a model can make up any. */
-const IDENTIFIER_LIMIT = 256
 
 export class ToolCall {
   /** The span of this call; undefined when nobody traces. */
@@ -76,32 +77,36 @@ export class ToolCall {
     request: Request,
     { options, policy }: Settings,
     tracer: Tracer.Tracer | undefined,
-    fiber: Fiber.Fiber<unknown, unknown>
+    context: Context.Context<never>,
+    currentSpan: Tracer.AnySpan | undefined
   ) {
     const { origin, tool } = request
-    const agentName = fiber.getRef(CurrentAgent) ?? options.agentName
-    this.#clock = fiber.getRef(Clock.Clock)
-    this.#timed = fiber.getRef(References.TracerTimingEnabled)
+    const agentName = Context.get(context, CurrentAgent) ?? options.agentName
+    this.#clock = Context.get(context, Clock.Clock)
+    this.#timed = Context.get(context, References.TracerTimingEnabled)
     this.#startTime = this.#clock.currentTimeNanosUnsafe()
     if (options.metrics !== false) {
-      this.#series = tool.metrics.in(fiber.context, agentName)
+      this.#series = tool.metrics.in(context, agentName)
     }
     if (tracer === undefined) return
-    const current = propagated(fiber.cache.span)
+    const current = propagated(currentSpan)
     const parent = origin?.parent ?? current
-    this.span = ToolSpan.open(
-      tracer,
-      fiber,
-      tool.spanName,
+    this.span = ToolSpan.open(tracer, context, {
+      name: tool.spanName,
+      kind: "internal",
       parent,
-      parent?.spanId === current?.spanId ? undefined : current,
-      this.#spanTime(this.#startTime),
-      initialAttributes(request, agentName, fiber.getRef(CurrentConversation) ?? options.conversationId)
-    )
+      link: parent?.spanId === current?.spanId ? undefined : current,
+      startTime: this.#spanTime(this.#startTime),
+      attributes: initialAttributes(
+        request,
+        agentName,
+        Context.get(context, CurrentConversation) ?? options.conversationId
+      )
+    })
     if (this.span?.sampled !== true) return
     try {
-      const inForce = tool.policy(policy ?? fiber.getRef(ContentPolicy.ContentPolicy))
-      this.#content = new SpanContent(this.span, inForce, tool, request.toolName, fiber.context)
+      const inForce = tool.policy(policy ?? Context.get(context, ContentPolicy.ContentPolicy))
+      this.#content = new SpanContent(this.span, inForce, tool, request.toolName, context)
     } catch {
       // What was provided as the policy is none: no content, then.
     }
@@ -133,7 +138,7 @@ export class ToolCall {
   readonly pulled = (exit: Exit.Exit<ReadonlyArray<Ending.Result>, unknown>): undefined => {
     if (this.#ended) return
     if (exit._tag === "Success") {
-      for (const result of exit.value) this.#result(result)
+      for (const result of exit.value) this.result(result)
     } else if (!Pull.isDoneCause(exit.cause)) {
       this.end(Ending.fromCause(exit.cause))
     }
@@ -154,7 +159,8 @@ export class ToolCall {
     this.#series?.ended(ending, Number(endTime - this.#startTime) / 1e9)
   }
 
-  #result(result: Ending.Result): void {
+  /** A result came. A final one is the end. */
+  result(result: Ending.Result): void {
     if (!Predicate.isObject(result)) return
     if (!result.preliminary) {
       if (!result.isFailure) this.#content?.result(result.encodedResult)
@@ -196,11 +202,11 @@ export class ToolCall {
 }
 
 const initialAttributes = (
-  { origin, tool, toolCallId, toolName }: Request,
+  { origin, providerExecuted, tool, toolCallId, toolName }: Request,
   agentName: string | undefined,
   conversationId: string | undefined
 ): StartAttributes["attributes"] => {
-  const attributes: Record<string, string | number> = {
+  const attributes: Record<string, string | number | boolean> = {
     [ATTR_GEN_AI_OPERATION_NAME]: OPERATION_EXECUTE_TOOL,
     [ATTR_GEN_AI_TOOL_NAME]: tool.tool === undefined ? bounded(toolName) : toolName
   }
@@ -210,8 +216,6 @@ const initialAttributes = (
   if (conversationId !== undefined) attributes[ATTR_GEN_AI_CONVERSATION_ID] = conversationId
   if (origin?.approvalId !== undefined) attributes[ATTR_TOOLSPAN_APPROVAL_ID] = origin.approvalId
   if (origin?.attempt !== undefined) attributes[ATTR_TOOLSPAN_TOOL_ATTEMPT] = origin.attempt
+  if (providerExecuted) attributes[ATTR_TOOLSPAN_TOOL_PROVIDER_EXECUTED] = true
   return attributes
 }
-
-const bounded = (identifier: string): string =>
-  identifier.length <= IDENTIFIER_LIMIT ? identifier : identifier.slice(0, IDENTIFIER_LIMIT).toWellFormed()

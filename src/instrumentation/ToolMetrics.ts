@@ -38,6 +38,8 @@ export interface ToolSeries {
   readonly started: () => void
   /** A call ended after `seconds`. */
   readonly ended: (ending: Ending, seconds: number) => void
+  /** A call ended that never began here. */
+  readonly counted: (outcome: ToolOutcome) => void
 }
 
 /**
@@ -49,11 +51,18 @@ export class SeriesOfTool {
   readonly #toolType: string | undefined
   readonly #errorTypes = new Set<string>()
   readonly #series = new Map<string | undefined, SeriesOfAgent>()
+  #streak: Metric.Histogram<number> | undefined
 
-  /** Both undefined: a tool that the toolkit lacks, which has no series before it is called. */
+  /** Without a name: a tool that the toolkit lacks, which has no series before it is called. */
   constructor(toolName: string | undefined, toolType: string | undefined) {
     this.#toolName = toolName ?? OTHER
     this.#toolType = toolType
+  }
+
+  /** The tool was called this often since the user last said something. */
+  streak(context: Context.Context<never>, calls: number): void {
+    this.#streak ??= Instruments.toolStreak(this.#toolName)
+    this.#streak.updateUnsafe(calls, context)
   }
 
   /** The series for this agent. From now on, the counters of a known tool exist there, at zero. */
@@ -63,7 +72,7 @@ export class SeriesOfTool {
     let series = this.#series.get(agentName)
     if (series?.registry !== registry || series.attributes !== attributes) {
       series = makeSeries(this.#toolName, this.#toolType, agentName, this.#errorTypes, registry, attributes)
-      if (this.#toolType !== undefined) series.initialize()
+      if (this.#toolName !== OTHER) series.initialize()
       this.#series.set(agentName, series)
     }
     return series
@@ -114,6 +123,7 @@ const makeSeries = (
         durationOf(failure && bounded(failure.errorType, errorTypes)).updateUnsafe(seconds, context)
       }
     },
+    counted: (outcome) => callsOf(outcome).updateUnsafe(1, context),
     initialize: () => {
       for (const outcome of initialOutcomes) callsOf(outcome).valueUnsafe(context)
     }

@@ -1,5 +1,5 @@
 /**
- * Opens the span of a tool call on whatever tracer is in force.
+ * Opens a span, of a tool call or of what is around it, on whatever tracer is in force.
  *
  * Follows what `Effect.withSpan` does with the references of its scope (annotations, links, levels, timing), and adds two things: the
  * attributes are there when the span is created (for samplers, with the tracer of `sdk/`; other tracers get them right after), and a
@@ -22,18 +22,25 @@ export const activeTracer = (fiber: Fiber.Fiber<unknown, unknown>): Tracer.Trace
   return tracerEnabled && tracer !== Tracer.nativeTracer ? tracer : undefined
 }
 
-/** Opens the span. Undefined when the tracer throws. */
+/** What a span begins with. */
+export interface Start {
+  readonly name: string
+  readonly kind: Tracer.SpanKind
+  readonly parent: Tracer.AnySpan | undefined
+  readonly link: Tracer.AnySpan | undefined
+  /** In nanoseconds since the epoch. */
+  readonly startTime: bigint
+  readonly attributes: StartAttributes["attributes"]
+}
+
+/** Opens the span, in the scope that `context` is of. Undefined when the tracer throws. */
 export const open = (
   tracer: Tracer.Tracer,
-  fiber: Fiber.Fiber<unknown, unknown>,
-  name: string,
-  parent: Tracer.AnySpan | undefined,
-  link: Tracer.AnySpan | undefined,
-  startTime: bigint,
-  attributes: StartAttributes["attributes"]
+  context: Context.Context<never>,
+  { attributes, kind, link, name, parent, startTime }: Start
 ): Tracer.Span | undefined => {
   const start = new StartAttributes(attributes)
-  const scoped = fiber.getRef(References.TracerSpanLinks)
+  const scoped = Context.get(context, References.TracerSpanLinks)
   let span: Tracer.Span
   try {
     span = tracer.span({
@@ -42,19 +49,19 @@ export const open = (
       annotations: Context.add(noAnnotations, InitialAttributes, start),
       links: link === undefined ? scoped.slice() : [...scoped, { span: link, attributes: {} }],
       startTime,
-      kind: "internal",
+      kind,
       root: false,
       sampled:
         parent?.sampled !== false &&
         !LogLevel.isGreaterThan(
-          fiber.getRef(Tracer.MinimumTraceLevel),
-          fiber.getRef(Tracer.CurrentTraceLevel)
+          Context.get(context, Tracer.MinimumTraceLevel),
+          Context.get(context, Tracer.CurrentTraceLevel)
         )
     })
   } catch {
     return undefined
   }
-  setAll(span, fiber.getRef(References.TracerSpanAnnotations))
+  setAll(span, Context.get(context, References.TracerSpanAnnotations))
   if (!start.taken) setAll(span, attributes)
   return span
 }

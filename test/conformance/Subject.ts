@@ -1,31 +1,45 @@
 /**
- * The `effect` that a program under comparison imports: the real one, except that every toolkit it makes goes through
- * `instrument`, that calls of `handle` are counted outside of that, and that spans are recorded.
+ * The `effect` that a program under comparison imports: the real one, except that what it makes is instrumented, that calls of `handle` are
+ * counted outside of that, and that spans are recorded.
  */
 import { assert } from "@effect/vitest"
 import * as Root from "effect"
 import * as Ai from "effect/ai"
+import type * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Tool from "effect/ai/Tool"
 import type * as Toolkit from "effect/ai/Toolkit"
 import * as Effect from "effect/Effect"
 import * as Effectable from "effect/Effectable"
+import { identity } from "effect/Function"
 import * as Http from "effect/http"
 import * as Tracer from "effect/Tracer"
+import * as LanguageModelInstrumentation from "../../src/instrumentation/LanguageModelInstrumentation.ts"
+import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import * as Attributes from "../../src/semconv/Attributes.ts"
 import { RecordedSpan, RecordedSpans } from "../../src/testing/index.ts"
 import type { Modules } from "./Program.ts"
 
-/** What is done to each toolkit. */
-export type Instrument = <T extends Toolkit.Any>(toolkit: T) => T
+/** What is done to each toolkit, and to each model. */
+export interface Instrument {
+  readonly toolkit: <T extends Toolkit.Any>(toolkit: T) => T
+  readonly model: <M extends LanguageModel.LanguageModel>(model: M) => M
+}
 
-/** What is done to each toolkit of a plain run: nothing. */
-export const plain: Instrument = (toolkit) => toolkit
+/** Of a plain run: nothing. */
+export const plain: Instrument = { toolkit: identity, model: identity }
+
+export const toolkits: Instrument = { ...plain, toolkit: ToolkitInstrumentation.instrument }
+export const toolkitsAndModels: Instrument = { ...toolkits, model: LanguageModelInstrumentation.instrument }
 
 export interface Subject {
   readonly modules: Modules
   readonly tracer: Tracer.Tracer
   /** How many toolkits the program made so far. */
   readonly toolkits: () => number
+  /** How many models it made so far. */
+  readonly models: () => number
+  /** How many turns of them were observed so far. */
+  readonly turns: () => number
   /** How often `handle` ran so far. */
   readonly calls: () => number
   /** The spans of tool calls so far. */
@@ -37,11 +51,17 @@ export interface Subject {
 export const make = (instrument: Instrument): Effect.Effect<Subject> =>
   Effect.map(RecordedSpans.make, ({ spans, tracer }) => {
     let toolkits = 0
+    let models = 0
     let calls = 0
     const subject = <Tools extends Record<string, Tool.Any>>(toolkit: Toolkit.Toolkit<Tools>) => {
       toolkits++
-      return counting(instrument(toolkit), () => calls++)
+      return counting(instrument.toolkit(toolkit), () => calls++)
     }
+    const makeModel: typeof LanguageModel.make = (provider) =>
+      Effect.map(Ai.LanguageModel.make(provider), (model) => {
+        models++
+        return instrument.model(model)
+      })
     const runPromise: typeof Effect.runPromise = (effect, options) =>
       Effect.runPromise(Effect.provideService(effect, Tracer.Tracer, tracer), options)
     return {
@@ -49,9 +69,10 @@ export const make = (instrument: Instrument): Effect.Effect<Subject> =>
         effect: { ...Root, Effect: { ...Effect, runPromise } },
         "effect/ai": {
           ...Ai,
+          LanguageModel: { ...Ai.LanguageModel, make: makeModel },
           Toolkit: {
             ...Ai.Toolkit,
-            empty: instrument(Ai.Toolkit.empty),
+            empty: instrument.toolkit(Ai.Toolkit.empty),
             make: (...tools: ReadonlyArray<Tool.Any>) => subject(Ai.Toolkit.make(...tools)),
             merge: (...toolkits: ReadonlyArray<Toolkit.Any>) => subject(Ai.Toolkit.merge(...toolkits))
           }
@@ -60,6 +81,8 @@ export const make = (instrument: Instrument): Effect.Effect<Subject> =>
       },
       tracer,
       toolkits: () => toolkits,
+      models: () => models,
+      turns: () => spans.filter(isObservedTurn).length,
       calls: () => calls,
       toolSpans: () => spans.filter(isToolSpan),
       otherSpans: () => spans.filter((span) => !isToolSpan(span))
@@ -68,6 +91,10 @@ export const make = (instrument: Instrument): Effect.Effect<Subject> =>
 
 const isToolSpan = ({ name }: RecordedSpan.RecordedSpan): boolean =>
   name.startsWith(Attributes.OPERATION_EXECUTE_TOOL)
+
+/** Upstream itself says nothing of operations. */
+const isObservedTurn = ({ attributes }: RecordedSpan.RecordedSpan): boolean =>
+  attributes.get(Attributes.ATTR_GEN_AI_OPERATION_NAME) === Attributes.OPERATION_CHAT
 
 /** Asserts one span for each call of `handle`, ended once. */
 export const assertSpanPerCall = (subject: Subject): void => {

@@ -1,17 +1,18 @@
 /**
- * The guides of `effect/ai` that are about tools, as they stand, with a scripted model in place of the vendor's:
- * plain and with every toolkit instrumented, the same answer, the same prompts to the model, the same other spans,
- * and one ended `execute_tool` span for each call of `handle`.
+ * The guides of `effect/ai` that are about tools, as they stand, with a scripted model in place of the vendor's: plain, with every toolkit
+ * instrumented, and with the model as well, the same answer, the same prompts to the model, the same other spans, and one ended
+ * `execute_tool` span for each call of `handle`.
  */
 import { assert, describe, it } from "@effect/vitest"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Model from "effect/ai/Model"
+import type * as Prompt from "effect/ai/Prompt"
 import * as Tool from "effect/ai/Tool"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Tracer from "effect/Tracer"
-import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
+import * as ToolCallContext from "../../src/propagation/ToolCallContext.ts"
 import { type RecordedSpan, ScriptedModel } from "../../src/testing/index.ts"
 import * as DocExamples from "./DocExamples.ts"
 import type { Modules } from "./Program.ts"
@@ -89,7 +90,7 @@ type Exported = Context.Service<
 const run = Effect.fn(function* ({ file, method, service, turns }: Guide, instrument: Subject.Instrument) {
   const subject = yield* Subject.make(instrument)
   const { model, requests } = yield* ScriptedModel.make(turns)
-  const modules = { ...subject.modules, ...vendor(model) }
+  const modules = { ...subject.modules, ...vendor(instrument.model(model)) }
   const exported = yield* Effect.promise(() => DocExamples.readGuide(file).run(modules, () => {}))
   // The boundary to code that is compiled here and now.
   const Assistant = exported[service] as Exported
@@ -97,28 +98,38 @@ const run = Effect.fn(function* ({ file, method, service, turns }: Guide, instru
     Assistant,
     (assistant) => assistant[method]?.("...") ?? Effect.die(method)
   ).pipe(Effect.provide(Assistant.layer), Effect.provideService(Tracer.Tracer, subject.tracer))
-  return { answer, prompts: requests.map(({ prompt }) => prompt), subject }
+  return { answer, prompts: requests.map(({ prompt }) => unstamped(prompt)), subject }
 })
+
+/** A prompt as JSON, without the stamps of calls that an instrumented model asked for. */
+const unstamped = (prompt: Prompt.Prompt): string =>
+  JSON.stringify(prompt, (key, value: unknown) => (key === ToolCallContext.KEY ? undefined : value), 2)
 
 const names = (spans: ReadonlyArray<RecordedSpan.RecordedSpan>) => spans.map((span) => span.name)
 
 describe("effect's guides", () => {
   for (const [name, guide] of Object.entries(guides)) {
-    it.effect(`${name}, go the same way plain and instrumented`, () =>
-      Effect.gen(function* () {
-        const plain = yield* run(guide, Subject.plain)
-        const instrumented = yield* run(guide, ToolkitInstrumentation.instrument)
-        assert.strictEqual(plain.prompts.length, guide.turns.length)
-        assert.deepStrictEqual(instrumented.answer, plain.answer)
-        assert.deepStrictEqual(instrumented.prompts, plain.prompts)
-        assert.deepStrictEqual(
-          [plain.subject.calls(), instrumented.subject.calls()],
-          [guide.calls, guide.calls]
-        )
-        assert.deepStrictEqual(plain.subject.toolSpans(), [])
-        assert.deepStrictEqual(names(instrumented.subject.otherSpans()), names(plain.subject.otherSpans()))
-        Subject.assertSpanPerCall(instrumented.subject)
-      })
-    )
+    for (const [what, instrument, turns] of [
+      ["toolkits", Subject.toolkits, 0],
+      ["toolkits and model", Subject.toolkitsAndModels, guide.turns.length]
+    ] as const) {
+      it.effect(`${name}, go the same way plain and with ${what} instrumented`, () =>
+        Effect.gen(function* () {
+          const plain = yield* run(guide, Subject.plain)
+          const instrumented = yield* run(guide, instrument)
+          assert.strictEqual(plain.prompts.length, guide.turns.length)
+          assert.deepStrictEqual(instrumented.answer, plain.answer)
+          assert.deepStrictEqual(instrumented.prompts, plain.prompts)
+          assert.deepStrictEqual(
+            [plain.subject.calls(), instrumented.subject.calls()],
+            [guide.calls, guide.calls]
+          )
+          assert.deepStrictEqual(plain.subject.toolSpans(), [])
+          assert.deepStrictEqual([plain.subject.turns(), instrumented.subject.turns()], [0, turns])
+          assert.deepStrictEqual(names(instrumented.subject.otherSpans()), names(plain.subject.otherSpans()))
+          Subject.assertSpanPerCall(instrumented.subject)
+        })
+      )
+    }
   }
 })

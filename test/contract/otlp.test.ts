@@ -27,6 +27,10 @@ const layer = Layer.effect(
 const toolSpans = Effect.map(Received, (server) =>
   server.spans().filter((span) => span.name.startsWith("execute_tool"))
 )
+/** Of tool calls, approvals and turns. */
+const ourSpans = Effect.map(Received, (server) =>
+  server.spans().filter((span) => /^(execute_tool|tool_approval|LanguageModel\.)/.test(span.name))
+)
 const span = (callId: string) =>
   Effect.map(toolSpans, (spans) => {
     const [found, ...others] = spans.filter((span) => span.attributes["gen_ai.tool.call.id"] === callId)
@@ -45,13 +49,14 @@ describe.each([
   ["pinned", pinned]
 ])("names and values are those of the GenAI registry (%s)", (_, registry) => {
   const known = new Map(registry.attributes.map((attribute) => [attribute.id, attribute]))
-  const typeOf = (value: unknown) => (Array.isArray(value) ? "string[]" : typeof value)
+  const typeOf = (value: unknown) =>
+    Array.isArray(value) ? "string[]" : Number.isInteger(value) ? "int" : typeof value
 
   it.layer(layer)((it) => {
     it.effect("each gen_ai attribute that was received, on spans, events and metrics", () =>
       Effect.gen(function* () {
         const received = [
-          ...(yield* toolSpans).flatMap((span) => [
+          ...(yield* ourSpans).flatMap((span) => [
             ...Object.entries(span.attributes),
             ...span.events.flatMap((event) => Object.entries(event.attributes))
           ]),
@@ -69,7 +74,9 @@ describe.each([
             if (name !== "error.type") assert.include([...(members ?? [])], String(value))
             assert.typeOf(value, "string")
           } else if (type === "any") {
-            assert.isObject(JSON.parse(String(value)), `${name} is the text of a JSON object`)
+            const json: unknown = JSON.parse(String(value))
+            if (name.startsWith("gen_ai.tool.call.")) assert.isObject(json, name)
+            else assert.isArray(json, name)
           } else {
             assert.strictEqual(typeOf(value), type, name)
           }
@@ -99,7 +106,7 @@ it.layer(layer)("what arrives as OTLP", (it) => {
     Effect.gen(function* () {
       const server = yield* Received
       const names = new Set([
-        ...(yield* toolSpans).flatMap((span) => [
+        ...(yield* ourSpans).flatMap((span) => [
           ...Object.keys(span.attributes),
           ...span.events.flatMap((event) => Object.keys(event.attributes))
         ]),
@@ -107,9 +114,9 @@ it.layer(layer)("what arrives as OTLP", (it) => {
           .metrics()
           .flatMap((metric) => metric.points.flatMap((point) => Object.keys(point.attributes)))
       ])
-      const exceptions = ["exception.message", "exception.stacktrace", "exception.type"]
+      const upstreams = ["effect.ai.concurrency", "effect.ai.tool_choice", "gen_ai.output.type"]
       const interrupted = "effect.fiber.interrupted"
-      assert.deepStrictEqual([...names].sort(), [...constants, ...exceptions, interrupted].sort())
+      assert.deepStrictEqual([...names].sort(), [...constants, ...upstreams, interrupted].sort())
     })
   )
 
@@ -227,6 +234,37 @@ it.layer(layer)("what arrives as OTLP", (it) => {
     })
   )
 
+  it.effect("an approval is a child of the turn that asked, and no error", () =>
+    Effect.gen(function* () {
+      const spans = yield* ourSpans
+      const asked = spans.find((span) =>
+        span.events.some((event) => event.attributes["gen_ai.tool.call.id"] === "call_denied")
+      )
+      const [paid, denied, lost] = spans.filter((span) => span.name.startsWith("tool_approval"))
+      const paying = yield* span("call_paid")
+      for (const child of [paid, denied, paying]) {
+        assert.deepStrictEqual(
+          [child?.parentSpanId, child?.traceId, child?.status.code, child?.kind],
+          [asked?.spanId, asked?.traceId, "unset", "internal"]
+        )
+      }
+      assert.deepStrictEqual(
+        [paid, denied, lost].map((approval) => [
+          approval?.name,
+          approval?.attributes["toolspan.approval.decision"],
+          approval?.attributes["toolspan.approval.approver"],
+          approval?.attributes["toolspan.approval.reason"]
+        ]),
+        [
+          ["tool_approval pay", "approved", "ada", undefined],
+          ["tool_approval pay", "denied", undefined, "too much"],
+          ["tool_approval pay", "expired", undefined, undefined]
+        ]
+      )
+      assert.notStrictEqual(lost?.parentSpanId, asked?.spanId)
+    })
+  )
+
   it.effect("metrics: names, units, kinds; no unit as an attribute", () =>
     Effect.gen(function* () {
       const described = (yield* metrics)
@@ -234,9 +272,14 @@ it.layer(layer)("what arrives as OTLP", (it) => {
         .sort()
       assert.deepStrictEqual(described, [
         "gen_ai.execute_tool.duration histogram s",
+        "toolspan.approval.decisions sum monotonic {approval}",
+        "toolspan.approval.pending gauge {approval}",
+        "toolspan.approval.requests sum monotonic {approval}",
+        "toolspan.approval.wait histogram s",
         "toolspan.telemetry.dropped sum monotonic {item}",
         "toolspan.tool.active sum {call}",
-        "toolspan.tool.calls sum monotonic {call}"
+        "toolspan.tool.calls sum monotonic {call}",
+        "toolspan.tool.streak histogram {call}"
       ])
       const duration = (yield* metrics).find((metric) => metric.name === "gen_ai.execute_tool.duration")
       assert.deepStrictEqual(duration?.points[0]?.bounds, DURATION_BUCKETS)
@@ -269,14 +312,21 @@ it.layer(layer)("what arrives as OTLP", (it) => {
         "count invalid_result clerk": 1,
         "crash defect clerk": 1,
         "_OTHER unknown_tool clerk": 1,
-        "hang cancelled clerk": 1
+        "hang cancelled clerk": 1,
+        "pay success clerk": 1,
+        "pay denied clerk": 2,
+        "balance not_started clerk": 1,
+        "web_search success clerk": 2
       })
       assert.isTrue((yield* points("toolspan.tool.active")).every((point) => point.value === 0))
       assert.deepStrictEqual(
         (yield* points("toolspan.telemetry.dropped"))
           .filter((point) => point.value !== 0)
           .map(({ attributes, value }) => [attributes["toolspan.dropped.reason"], value]),
-        [["hook_failed", 1]]
+        [
+          ["hook_failed", 1],
+          ["no_stamp", 1]
+        ]
       )
     })
   )

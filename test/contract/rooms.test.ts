@@ -21,7 +21,7 @@ const effectOnly = ["effect"]
 const rooms: Readonly<Record<string, Room>> = {
   semconv: { rooms: [], packages: effectOnly },
   options: { rooms: [], packages: effectOnly },
-  propagation: { rooms: [], packages: effectOnly },
+  propagation: { rooms: ["semconv", "options"], packages: effectOnly },
   content: { rooms: ["semconv", "options"], packages: effectOnly },
   instrumentation: { rooms: observing, packages: effectOnly },
   runtime: { rooms: observing, packages: effectOnly },

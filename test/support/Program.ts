@@ -34,3 +34,32 @@ export const run = (
     )
     return Effect.sync(() => child.kill("SIGKILL"))
   })
+
+/** Runs `file` at a terminal, and types an answer when a text appears. Standard output and error are one there. */
+export const atTerminal = (
+  file: string,
+  options: {
+    readonly args: ReadonlyArray<string>
+    readonly directory: string
+    readonly answer: readonly [to: string, keys: string]
+  }
+): Effect.Effect<{ readonly code: number | null; readonly output: string }> =>
+  Effect.callback((resume) => {
+    const [text, keys] = options.answer
+    const command = [process.execPath, "--conditions=toolspan-source", `${root}${file}`, ...options.args]
+    // `script` gives the program a terminal, and ends with its exit code.
+    const child = ChildProcess.spawn("script", ["-qec", command.join(" "), "/dev/null"], {
+      cwd: options.directory,
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm" }
+    })
+    let output = ""
+    let answered = false
+    child.stdout.on("data", (chunk) => {
+      output += chunk
+      if (answered || !output.includes(text)) return
+      answered = true
+      child.stdin.write(keys)
+    })
+    child.on("close", (code) => resume(Effect.succeed({ code, output })))
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })

@@ -1,16 +1,73 @@
 /**
- * Emits every attribute, event and metric of a tool call that toolspan knows, through `Sdk.layer`.
+ * Emits every attribute, event and metric that toolspan knows, through `Sdk.layer`.
  */
-
+import * as LanguageModel from "effect/ai/LanguageModel"
+import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
-import { Origin, ToolkitInstrumentation } from "toolspan"
+import { Approval, LanguageModelInstrumentation, Origin, ToolkitInstrumentation } from "toolspan"
 import { Sdk } from "toolspan/sdk"
+import { ScriptedModel } from "toolspan/testing"
+import * as Payments from "../../support/Payments.ts"
 import { collect, handlers, toolkit } from "../../support/Toolkits.ts"
 
 const content = { results: "redacted", descriptions: "full", maxBytes: 64 } as const
+
+const { finish, text, toolCall, toolResult } = ScriptedModel
+
+const usage = { inputTokens: { total: 9, cacheRead: 4 }, outputTokens: { total: 5, reasoning: 2 } }
+
+const model = LanguageModelInstrumentation.layer(
+  ScriptedModel.layer([
+    [
+      text("I pay."),
+      toolCall("call_paid", "pay", { amount: 1 }),
+      toolCall("call_denied", "pay", { amount: 2 }),
+      finish("tool-calls", usage)
+    ],
+    [text("Done.")],
+    [
+      toolCall("call_search", "web_search", { query: "rates" }, { providerExecuted: true }),
+      toolResult("call_search", "web_search", { hits: 1 }),
+      toolCall("call_cut_off", "balance", {}),
+      finish("length")
+    ],
+    [
+      toolCall("call_search_again", "web_search", { query: "rates" }, { providerExecuted: true }),
+      toolResult("call_search_again", "web_search", { hits: 1 })
+    ]
+  ]),
+  { content: { messages: "redacted", descriptions: "full", reasons: "redacted" } }
+)
+
+/** Turns of a model: approvals given, refused and lost, calls that the provider runs, and one that is cut off. */
+const turns = Effect.gen(function* () {
+  const question = Prompt.make([
+    { role: "system", content: "Pay." },
+    { role: "user", content: "Now." }
+  ])
+  const prompt = Payments.after(question, yield* Payments.turn("streamText", question))
+  const lost = Prompt.assistantMessage({
+    content: [
+      Prompt.toolCallPart({ id: "call_lost", name: "pay", params: { amount: 3 }, providerExecuted: false }),
+      Prompt.toolApprovalRequestPart({ approvalId: "lost", toolCallId: "call_lost" })
+    ]
+  })
+  const [paid, denied] = Approval.pending(prompt)
+  const decisions = [
+    yield* Approval.approve(paid?.approvalId ?? "", { approver: "ada" }),
+    yield* Approval.deny(denied?.approvalId ?? "", { reason: "too much" }),
+    yield* Approval.expire("lost")
+  ]
+  yield* Payments.turn(
+    "generateText",
+    Payments.decided(Prompt.concat(prompt, Prompt.fromMessages([lost])), ...decisions)
+  )
+  yield* LanguageModel.generateText({ prompt: "go", toolkit: Payments.searchable })
+  yield* Stream.runDrain(LanguageModel.streamText({ prompt: "go", toolkit: Payments.searchable }))
+}).pipe(Effect.orDie, Effect.provide([model, Payments.handlers]))
 
 const program = Effect.gen(function* () {
   const { handle } = yield* ToolkitInstrumentation.instrument(toolkit, { content })
@@ -39,6 +96,7 @@ const program = Effect.gen(function* () {
       attempt: 2
     })
   )
+  yield* turns
 }).pipe(
   Effect.withSpan("turn"),
   Effect.provideService(Origin.CurrentAgent, "clerk"),

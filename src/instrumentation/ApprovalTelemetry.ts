@@ -1,0 +1,142 @@
+/**
+ * What is emitted of approvals: the request as an event on the turn that asks, the decision as a span from the asking to the deciding, in
+ * the trace that asked; and their metrics.
+ *
+ * Which approvals there are is found by `Turn.ts`, in the parts of an answer, and by `DecidedCalls.ts`, in the conversation.
+ */
+import * as Context from "effect/Context"
+import * as Result from "effect/Result"
+import type * as Tracer from "effect/Tracer"
+import * as Approval from "../propagation/Approval.ts"
+import type { Decided } from "../propagation/ApprovalHistory.ts"
+import * as ToolCallContext from "../propagation/ToolCallContext.ts"
+import {
+  ATTR_GEN_AI_AGENT_NAME,
+  ATTR_GEN_AI_CONVERSATION_ID,
+  ATTR_GEN_AI_TOOL_CALL_ID,
+  ATTR_GEN_AI_TOOL_NAME,
+  ATTR_TOOLSPAN_APPROVAL_APPROVER,
+  ATTR_TOOLSPAN_APPROVAL_DECISION,
+  ATTR_TOOLSPAN_APPROVAL_ID,
+  ATTR_TOOLSPAN_APPROVAL_REASON,
+  EVENT_TOOLSPAN_APPROVAL_REQUESTED,
+  OTHER,
+  SPAN_TOOL_APPROVAL
+} from "../semconv/Attributes.ts"
+import * as Instruments from "../semconv/Instruments.ts"
+import { CurrentApprovals } from "./ApprovalMemory.ts"
+import { ContentWriter } from "./ContentWriter.ts"
+import { bounded } from "./Identifier.ts"
+import type { InstrumentedTool } from "./InstrumentedTool.ts"
+import type { TurnScope } from "./TurnScope.ts"
+
+/** An approval that a turn asks for. */
+export interface Request {
+  readonly approvalId: string
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly tool: InstrumentedTool
+}
+
+/** Emits the request, on the span of the turn that asks. */
+export const requested = (scope: TurnScope, turn: Tracer.Span, request: Request): void => {
+  scope.event(turn, EVENT_TOOLSPAN_APPROVAL_REQUESTED, {
+    [ATTR_GEN_AI_TOOL_NAME]: bounded(request.toolName),
+    [ATTR_GEN_AI_TOOL_CALL_ID]: bounded(request.toolCallId),
+    [ATTR_TOOLSPAN_APPROVAL_ID]: bounded(request.approvalId)
+  })
+  const toolName = nameOnMetrics(request.tool)
+  const forgotten = Context.get(scope.context, CurrentApprovals).asked(keyOf(turn, request), toolName)
+  if (!scope.metrics) return
+  Instruments.approvalRequests(toolName).updateUnsafe(1, scope.context)
+  pending(scope, toolName, 1)
+  if (forgotten !== undefined) pending(scope, forgotten, -1)
+}
+
+/**
+ * Emits the decision, once for each approval in this process. `turn`: the turn that acts on it, which is the parent where the conversation
+ * does not tell who asked. Whether this was the first time.
+ */
+export const decided = (
+  scope: TurnScope,
+  turn: Tracer.Span,
+  { approvalId, response, toolCall }: Decided,
+  tool: InstrumentedTool
+): boolean => {
+  const asked = ToolCallContext.read(toolCall.options)
+  const parent = Result.isSuccess(asked) ? asked.success.span : turn
+  const known = Context.get(scope.context, CurrentApprovals).decided(
+    keyOf(parent, { approvalId, toolCallId: toolCall.id })
+  )
+  if (known === undefined) return false
+  const { approver, decidedAt, decision } = Approval.read(response)
+  const toolName = nameOnMetrics(tool)
+  const times = timesOf(
+    scope.now(),
+    Result.isSuccess(asked) ? asked.success.requestedAt : undefined,
+    decidedAt
+  )
+  const span = scope.open({
+    name: tool.tool === undefined ? SPAN_TOOL_APPROVAL : `${SPAN_TOOL_APPROVAL} ${tool.tool.name}`,
+    kind: "internal",
+    parent,
+    link: undefined,
+    startTime: times.start,
+    attributes: {
+      [ATTR_GEN_AI_TOOL_NAME]: bounded(toolCall.name),
+      [ATTR_GEN_AI_TOOL_CALL_ID]: bounded(toolCall.id),
+      [ATTR_TOOLSPAN_APPROVAL_ID]: bounded(approvalId),
+      [ATTR_TOOLSPAN_APPROVAL_DECISION]: decision,
+      ...(approver !== undefined && { [ATTR_TOOLSPAN_APPROVAL_APPROVER]: approver }),
+      ...(scope.agentName !== undefined && { [ATTR_GEN_AI_AGENT_NAME]: scope.agentName }),
+      ...(scope.conversationId !== undefined && { [ATTR_GEN_AI_CONVERSATION_ID]: scope.conversationId })
+    }
+  })
+  if (span?.sampled && response.reason !== undefined) {
+    const content = new ContentWriter(span, tool.policy(scope.policy), toolCall.name, scope.context)
+    content.attribute(ATTR_TOOLSPAN_APPROVAL_REASON, "reasons", response.reason)
+    content.ended()
+  }
+  scope.end(span, times.end)
+  if (Result.isFailure(asked)) scope.dropped(asked.failure)
+  if (!scope.metrics) return true
+  if (Result.isSuccess(asked))
+    Instruments.approvalWait(toolName, decision).updateUnsafe(seconds(times), scope.context)
+  Instruments.approvalDecisions(toolName, decision).updateUnsafe(1, scope.context)
+  if (known.askedFor !== undefined) pending(scope, known.askedFor, -1)
+  return true
+}
+
+const pending = (scope: TurnScope, toolName: string, change: number): void =>
+  Instruments.approvalPending(toolName).modifyUnsafe(change, scope.context)
+
+interface Times {
+  readonly start: bigint
+  readonly end: bigint
+}
+
+/**
+ * From the asking to the deciding. Clocks of two processes differ: nothing begins or ends after now, or ends before it begins. Where it is not
+ * known when it was asked, only the decision is told.
+ */
+const timesOf = (now: bigint, requestedAt: number | undefined, decidedAt: number | undefined): Times => {
+  const decided = decidedAt === undefined ? now : earlier(nanos(decidedAt), now)
+  const start = requestedAt === undefined ? decided : earlier(nanos(requestedAt), now)
+  return { start, end: later(decided, start) }
+}
+
+const nanos = (millis: number): bigint => BigInt(millis) * 1_000_000n
+
+const earlier = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+
+const later = (a: bigint, b: bigint): bigint => (a < b ? b : a)
+
+const seconds = ({ end, start }: Times): number => Number(end - start) / 1e9
+
+const nameOnMetrics = ({ tool }: InstrumentedTool): string => tool?.name ?? OTHER
+
+/** Ids of approvals and calls are unique in one conversation; the span that asked tells which one it is. */
+const keyOf = (
+  asked: Tracer.AnySpan,
+  { approvalId, toolCallId }: Pick<Request, "approvalId" | "toolCallId">
+): string => `${asked.traceId}/${asked.spanId}/${toolCallId}/${approvalId}`

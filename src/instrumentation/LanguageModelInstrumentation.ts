@@ -1,0 +1,119 @@
+/**
+ * Observes language models: the turns, and the calls of every toolkit that is handed to them. One layer traces a whole program whose tool
+ * calls upstream resolves.
+ *
+ * The model stays the same model, with the same types, parts, order, timing and errors, but for a stamp among the metadata of tool calls. By
+ * it a call that runs in a later turn, in whatever process, is traced where it was asked for; see `propagation/`. The span of a turn is
+ * upstream's own; here it gets what the OpenTelemetry GenAI conventions say of it. Under a tracer that records for nobody, only toolkits are
+ * instrumented.
+ */
+import * as LanguageModel from "effect/ai/LanguageModel"
+import type * as Response from "effect/ai/Response"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
+import * as Stream from "effect/Stream"
+import { type CallOptions, type Method, ModelCall } from "./ModelCall.ts"
+import { ObservedToolkits } from "./ObservedToolkits.ts"
+import { type Options, validate } from "./Options.ts"
+import * as ToolSpan from "./ToolSpan.ts"
+import * as View from "./View.ts"
+
+export type { Options } from "./Options.ts"
+
+const TypeId = "~toolspan/instrumentation/LanguageModelInstrumentation"
+
+/**
+ * Instruments the model of a layer; whatever else the layer provides stays. The options are for all its calls, and for the toolkits that
+ * are handed to it; a toolkit that was instrumented before keeps its own.
+ *
+ * Throws an `Error` that names the option, its value and what is allowed, if an option is wrong.
+ */
+export const layer = <A, E, R>(
+  model: Layer.Layer<A | LanguageModel.LanguageModel, E, R>,
+  options: Options = {}
+): Layer.Layer<A | LanguageModel.LanguageModel, E, R> => {
+  validate("LanguageModelInstrumentation.layer", options)
+  return Layer.provideMerge(
+    Layer.effect(
+      LanguageModel.LanguageModel,
+      Effect.map(LanguageModel.LanguageModel, (model) => instrument(model, options))
+    ),
+    model
+  )
+}
+
+/** Instruments one model, as {@link layer} does. A model that is instrumented already is returned as it is. */
+export const instrument = <M extends LanguageModel.LanguageModel>(model: M, options: Options = {}): M => {
+  validate("LanguageModelInstrumentation.instrument", options)
+  if (Predicate.hasProperty(model, TypeId)) return model
+  const toolkits = new ObservedToolkits(options)
+  // The boundary where the types of prompts and tools end: each method takes and gives what it did.
+  const original = model as unknown as Model
+  return View.withMembers(original, {
+    [TypeId]: TypeId,
+    generateText: generating(original, "generateText", toolkits),
+    generateObject: generating(original, "generateObject", toolkits),
+    streamText: streaming(original, toolkits)
+  }) as unknown as M
+}
+
+type Generate = (options: CallOptions) => Effect.Effect<unknown, unknown>
+
+/** A model, seen from where the types of prompts and tools do not matter. */
+interface Model {
+  readonly generateText: Generate
+  readonly generateObject: Generate
+  readonly streamText: (options: CallOptions) => Stream.Stream<Response.AnyPart, unknown>
+}
+
+const generating =
+  (model: Model, method: Exclude<Method, "streamText">, toolkits: ObservedToolkits): Generate =>
+  (options) =>
+    Effect.withFiber((fiber) => {
+      const tracer = ToolSpan.activeTracer(fiber)
+      const call =
+        tracer && ModelCall.start(toolkits, method, options, tracer, fiber.context, fiber.cache.span)
+      if (call === undefined) return model[method](untraced(options, toolkits))
+      // The fiber may be interrupted at any step from now on, also before the next one.
+      const forget = fiber.addObserver((exit) => call.end(exit))
+      const answer = Effect.provideContext(model[method](call.options), call.services)
+      return Effect.onExitPrimitive(
+        Effect.map(answer, (response) => call.answer(response)),
+        (exit) => {
+          forget()
+          call.end(exit)
+          return undefined
+        }
+      )
+    })
+
+const streaming =
+  (model: Model, toolkits: ObservedToolkits): Model["streamText"] =>
+  (options) =>
+    Stream.unwrap(
+      Effect.map(
+        Effect.acquireRelease(
+          Effect.withFiber((fiber) => {
+            const tracer = ToolSpan.activeTracer(fiber)
+            return Effect.succeed(
+              tracer &&
+                ModelCall.start(toolkits, "streamText", options, tracer, fiber.context, fiber.cache.span)
+            )
+          }),
+          (call, exit) => Effect.sync(() => call?.end(exit))
+        ),
+        (call) =>
+          call === undefined
+            ? model.streamText(untraced(options, toolkits))
+            : Stream.mapArray(
+                Stream.provideContext(model.streamText(call.options), call.services),
+                // What comes out is as long as what goes in.
+                (parts) => call.chunk(parts) as typeof parts
+              )
+      )
+    )
+
+/** The options where nobody traces: toolkits are instrumented all the same, for their metrics. */
+const untraced = (options: CallOptions, toolkits: ObservedToolkits): CallOptions =>
+  options.toolkit === undefined ? options : { ...options, toolkit: toolkits.observe(options.toolkit) }
