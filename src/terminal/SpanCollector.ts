@@ -1,5 +1,6 @@
 /**
- * Gathers spans into traces while they run, and gives out each trace when it is finished: when none of its spans is open.
+ * Gathers spans into traces while they run, and gives out each trace when it is finished: when none of its spans is open, and it is more
+ * than decisions that are about to be acted on.
  *
  * A span that starts after its trace was given out begins a continuation. What it holds is bounded: of a trace with very many spans the
  * first are kept and the rest counted; when very many traces are open the oldest is given out unfinished, and its spans one by one
@@ -7,6 +8,7 @@
  */
 import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
+import * as SpanEvents from "./SpanEvents.ts"
 import * as SpanListener from "./SpanListener.ts"
 import * as SpanSnapshot from "./SpanSnapshot.ts"
 import type { Trace, TraceNode } from "./Trace.ts"
@@ -30,7 +32,7 @@ export interface Options {
 interface CollectedSpan {
   /** The span while it is open; then only what is shown of it, so that what it holds can go. */
   span: Tracer.Span | SpanSnapshot.SpanSnapshot
-  eventCount: number
+  events: SpanEvents.SpanEvents
   readonly children: Array<CollectedSpan>
 }
 
@@ -70,13 +72,15 @@ export class SpanCollector {
       present.hiddenCount++
       return
     }
-    const collected: CollectedSpan = { span, eventCount: 0, children: [] }
+    const collected: CollectedSpan = { span, events: SpanEvents.none, children: [] }
     const listening = SpanListener.listen(span, {
-      onEvent: () => collected.eventCount++,
+      onEvent: (name, attributes) => {
+        collected.events = SpanEvents.add(collected.events, name, attributes)
+      },
       onEnd: (exit) => {
         this.#running.delete(span)
         if (this.#closed) return
-        collected.span = SpanSnapshot.of(span, exit, collected.eventCount)
+        collected.span = SpanSnapshot.of(span, exit, collected.events)
         this.#ended(trace, collected)
       }
     })
@@ -109,13 +113,31 @@ export class SpanCollector {
     trace.openCount--
     if (this.#traces.get(trace.traceId) !== trace) {
       this.#show({ traceId: trace.traceId, roots: [{ ...span, children: [] }], hiddenCount: 0 })
-    } else if (trace.openCount === 0) {
+    } else if (trace.openCount === 0 && !this.#waitsForCall(trace)) {
       this.#giveOut(trace)
     }
   }
 
+  /**
+   * Whether the trace has only decisions, and something else is running: most likely the turn that acts on them. It asked in a trace that
+   * was given out, perhaps by another process; the calls that were approved come next in that trace, and are shown with their approvals.
+   */
+  #waitsForCall(trace: OpenTrace): boolean {
+    for (const { span } of trace.spans.values()) {
+      if ("_tag" in span || span.approval === undefined) return false
+    }
+    for (const { openCount } of this.#traces.values()) if (openCount > 0) return true
+    return false
+  }
+
+  /** Gives out the trace, and before it those that waited for calls: none came. */
   #giveOut(trace: OpenTrace): void {
     this.#traces.delete(trace.traceId)
+    for (const other of this.#traces.values()) {
+      if (other.openCount > 0) continue
+      this.#traces.delete(other.traceId)
+      this.#show(other)
+    }
     this.#show(trace)
   }
 
@@ -134,8 +156,8 @@ export class SpanCollector {
   }
 }
 
-const toNode = ({ children, eventCount, span }: CollectedSpan): TraceNode => ({
-  span: "_tag" in span ? SpanSnapshot.of(span, undefined, eventCount) : span,
+const toNode = ({ children, events, span }: CollectedSpan): TraceNode => ({
+  span: "_tag" in span ? SpanSnapshot.of(span, undefined, events) : span,
   children: children.map(toNode).sort(byStart)
 })
 

@@ -11,7 +11,7 @@ import { quietly } from "./Quietly.ts"
 
 /** What is heard, up to the first end. What a listener throws is swallowed. */
 export interface SpanListener {
-  readonly onEvent: () => void
+  readonly onEvent: (name: string, attributes: Readonly<Record<string, unknown>> | undefined) => void
   readonly onEnd: (exit: Exit.Exit<unknown, unknown>) => void
 }
 
@@ -30,7 +30,7 @@ export const listen = (span: Tracer.Span, listener: SpanListener): boolean => {
   if (!replaced) return false
   replace(span, "event", function (this: Tracer.Span, ...args) {
     const returned = event.apply(this, args)
-    quietly(() => hearing?.onEvent())
+    quietly(() => hearing?.onEvent(args[0], args[2]))
     return returned
   })
   return true

@@ -1,8 +1,8 @@
 /**
  * What is shown of one span, read from a span of any tracer.
  *
- * Reads the GenAI attributes and `toolspan.*` of tool calls as `instrumentation/` writes them, and makes do with less: `execute_tool`
- * spans of other libraries. Holds short strings only, never the values of the program.
+ * Reads the GenAI attributes and `toolspan.*` of tool calls and approvals as `instrumentation/` writes them, and makes do with less:
+ * `execute_tool` spans of other libraries. Holds short strings only, never the values of the program.
  */
 import * as Cause from "effect/Cause"
 import type * as Exit from "effect/Exit"
@@ -19,10 +19,11 @@ import {
   ATTR_TOOLSPAN_TOOL_PRELIMINARY_COUNT,
   OPERATION_EXECUTE_TOOL
 } from "../semconv/Attributes.ts"
+import * as ApprovalSpan from "./ApprovalSpan.ts"
 import * as PlainText from "./PlainText.ts"
-
-/** How a span ended, in the five ways that are told apart at a glance. `unfinished`: it has not. */
-export type State = "success" | "failed" | "cancelled" | "abandoned" | "unfinished"
+import * as ShortText from "./ShortText.ts"
+import type { SpanEvents } from "./SpanEvents.ts"
+import type { State } from "./State.ts"
 
 /** What is shown of a tool call. */
 export interface ToolCall {
@@ -43,9 +44,10 @@ export interface SpanSnapshot {
   readonly endTime: bigint | undefined
   readonly state: State
   readonly toolCall: ToolCall | undefined
+  readonly approval: ApprovalSpan.Approval | undefined
   readonly errorType: string | undefined
   readonly errorMessage: string | undefined
-  readonly eventCount: number
+  readonly events: SpanEvents
   readonly links: ReadonlyArray<{ readonly traceId: string; readonly spanId: string }>
   readonly linkCount: number
 }
@@ -58,8 +60,7 @@ export const isToolCall = ({ name }: Tracer.Span): boolean =>
 
 /** What is known now of the tool call that the span stands for. */
 export const toolCallOf = (span: Tracer.Span): ToolCall => ({
-  name:
-    text(span, ATTR_GEN_AI_TOOL_NAME) ?? nonEmpty(short(span.name.slice(OPERATION_EXECUTE_TOOL.length + 1))),
+  name: text(span, ATTR_GEN_AI_TOOL_NAME) ?? ShortText.of(span.name.slice(OPERATION_EXECUTE_TOOL.length + 1)),
   callId: text(span, ATTR_GEN_AI_TOOL_CALL_ID),
   outcome: text(span, ATTR_TOOLSPAN_TOOL_OUTCOME),
   arguments: text(span, ATTR_GEN_AI_TOOL_CALL_ARGUMENTS),
@@ -67,27 +68,29 @@ export const toolCallOf = (span: Tracer.Span): ToolCall => ({
   preliminaryCount: count(span, ATTR_TOOLSPAN_TOOL_PRELIMINARY_COUNT)
 })
 
-/** The span as it is now: ended with `exit`, or unfinished. `eventCount`: how many events it was seen to get. */
+/** The span as it is now: ended with `exit`, or unfinished. `events`: those that it was seen to get. */
 export const of = (
   span: Tracer.Span,
   exit: Exit.Exit<unknown, unknown> | undefined,
-  eventCount: number
+  events: SpanEvents
 ): SpanSnapshot => {
   const toolCall = isToolCall(span) ? toolCallOf(span) : undefined
+  const approval = ApprovalSpan.read(span)
   const errorType = text(span, ATTR_ERROR_TYPE)
-  const state = stateOf(toolCall?.outcome, exit, errorType)
+  const state = stateOf(toolCall?.outcome ?? (approval && ApprovalSpan.stateOf(approval)), exit, errorType)
   const error = state === "failed" && exit?._tag === "Failure" ? errorOf(exit.cause) : undefined
   return {
-    name: short(span.name),
+    name: ShortText.short(span.name),
     spanId: span.spanId,
     parentId: Option.getOrUndefined(span.parent)?.spanId,
     startTime: span.status.startTime,
     endTime: span.status._tag === "Ended" ? span.status.endTime : undefined,
     state,
     toolCall,
+    approval,
     errorType: state === "failed" ? (errorType ?? error?.type) : undefined,
     errorMessage: error?.message,
-    eventCount,
+    events,
     links: span.links
       .slice(0, LINK_LIMIT)
       .map((link) => ({ traceId: link.span.traceId, spanId: link.span.spanId })),
@@ -101,7 +104,13 @@ const stateOf = (
   errorType: string | undefined
 ): State => {
   if (exit === undefined) return "unfinished"
-  if (outcome === "success" || outcome === "cancelled" || outcome === "abandoned") return outcome
+  switch (outcome) {
+    case "success":
+    case "cancelled":
+    case "abandoned":
+    case "denied":
+      return outcome
+  }
   if (exit._tag === "Failure") return Cause.hasInterruptsOnly(exit.cause) ? "cancelled" : "failed"
   return errorType === undefined ? "success" : "failed"
 }
@@ -113,16 +122,13 @@ const stateOf = (
 const errorOf = (cause: Cause.Cause<unknown>) => {
   try {
     const [error] = Cause.prettyErrors(cause)
-    return error && { type: nonEmpty(short(error.name)), message: nonEmpty(redacted(error.message)) }
+    return error && { type: ShortText.of(error.name), message: ShortText.nonEmpty(redacted(error.message)) }
   } catch {
     return undefined
   }
 }
 
-const text = (span: Tracer.Span, key: string): string | undefined => {
-  const value = span.attributes.get(key)
-  return typeof value === "string" ? nonEmpty(short(value)) : undefined
-}
+const text = (span: Tracer.Span, key: string): string | undefined => ShortText.of(span.attributes.get(key))
 
 const count = (span: Tracer.Span, key: string): number => {
   const value = span.attributes.get(key)
@@ -130,7 +136,3 @@ const count = (span: Tracer.Span, key: string): number => {
 }
 
 const redacted = (value: string): string => Redaction.redactPrefix(value, PlainText.LIMIT)
-
-const short = (value: string): string => value.slice(0, PlainText.LIMIT)
-
-const nonEmpty = (value: string): string | undefined => (value === "" ? undefined : value)

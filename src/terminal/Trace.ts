@@ -30,3 +30,23 @@ export function* spans(nodes: ReadonlyArray<TraceNode>): Generator<SpanSnapshot>
     pending.push(...node.children.toReversed())
   }
 }
+
+/**
+ * Roots that have the same parent, which is not in the tree, stand together as they would below it. Otherwise the order is kept.
+ */
+export const families = (roots: ReadonlyArray<TraceNode>): ReadonlyArray<ReadonlyArray<TraceNode>> => {
+  const families: Array<Array<TraceNode>> = []
+  const known = new Map<string, Array<TraceNode>>()
+  for (const root of roots) {
+    const { parentId } = root.span
+    const family = parentId === undefined ? undefined : known.get(parentId)
+    if (family !== undefined) {
+      family.push(root)
+      continue
+    }
+    const first = [root]
+    families.push(first)
+    if (parentId !== undefined) known.set(parentId, first)
+  }
+  return families
+}

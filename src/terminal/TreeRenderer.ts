@@ -1,17 +1,19 @@
 /**
- * A trace as lines of text for an engineer's eyes: a header, then one row for each span with lines of detail below it (`SpanRow`).
+ * A trace as lines of text for an engineer's eyes: a header (`TreeHeader`), then one row for each span (`SpanRow`) with
+ * lines of detail below it (`SpanDetails`).
  *
  * Where the terminal is narrow the word `execute_tool` goes first, then the bars, then arguments and results. No line is wider than
  * the terminal.
  */
 import * as DisplayWidth from "./DisplayWidth.ts"
-import * as HumanDuration from "./HumanDuration.ts"
+import * as SpanDetails from "./SpanDetails.ts"
 import * as SpanRow from "./SpanRow.ts"
 import type { SpanSnapshot } from "./SpanSnapshot.ts"
 import * as StyledLine from "./StyledLine.ts"
 import { piece } from "./StyledLine.ts"
-import type * as TimeBar from "./TimeBar.ts"
+import * as TimeAxis from "./TimeAxis.ts"
 import * as Trace from "./Trace.ts"
+import * as TreeHeader from "./TreeHeader.ts"
 
 export interface Options {
   /** Cells of the terminal; from 40 on the layout reads well. */
@@ -32,7 +34,11 @@ export const render = (trace: Trace.Trace, { color, columns }: Options): Readonl
   const spans = Array.from(Trace.spans(trace.roots))
   const width = Math.min(columns, WIDEST)
   const layout = layoutOf(trace, spans, width)
-  const lines = [...header(trace, spans, layout, width), ...tree(trace, layout), ...trailer(trace)]
+  const lines = [
+    ...TreeHeader.lines(trace, spans, layout.axis, width),
+    ...tree(trace, decidedOf(spans), layout),
+    ...trailer(trace)
+  ]
   return lines.map((line) => StyledLine.toText(line, columns, color))
 }
 
@@ -47,83 +53,55 @@ const layoutOf = (trace: Trace.Trace, spans: ReadonlyArray<SpanSnapshot>, width:
     barColumns,
     content: width >= CONTENT_FROM,
     operation: width >= OPERATION_FROM,
-    axis: axisOf(spans, shownAt),
+    axis: TimeAxis.of(spans, shownAt),
     shownAt
   }
 }
 
-const axisOf = (spans: ReadonlyArray<SpanSnapshot>, shownAt: bigint): TimeBar.Axis => {
-  let start = spans[0]?.startTime ?? shownAt
-  let end = start
-  for (const span of spans) {
-    const spanEnd = span.endTime ?? shownAt
-    if (span.startTime < start) start = span.startTime
-    if (spanEnd > end) end = spanEnd
-  }
-  return { start, end }
-}
-
-/** Root, duration, numbers and trace id: on one line where they fit, else on as many as it takes. */
-const header = (
-  trace: Trace.Trace,
-  spans: ReadonlyArray<SpanSnapshot>,
-  { axis }: SpanRow.Layout,
-  width: number
-): ReadonlyArray<Line> => {
-  const toolCalls = spans.filter((span) => span.toolCall !== undefined)
-  const failedCount = toolCalls.filter((span) => span.state === "failed").length
-  const facts: ReadonlyArray<Line> = [
-    [piece(trace.roots[0]?.span.name ?? "", "strong")],
-    [piece(HumanDuration.format(axis.end - axis.start))],
-    [piece(counted(spans.length + trace.hiddenCount, "span"))],
-    ...(toolCalls.length === 0
-      ? []
-      : [[piece(counted(toolCalls.length, "tool call")), ...failures(failedCount)]]),
-    ...(trace.continued ? [[piece("continued", "warning")]] : []),
-    ...(spans.some((span) => span.state === "unfinished") ? [[piece("unfinished", "running")]] : []),
-    [piece(`trace ${trace.traceId}`, "faint")]
-  ]
+const tree = ({ roots, traceId }: Trace.Trace, decided: ReadonlySet<string>, layout: SpanRow.Layout) => {
   const lines: Array<Line> = []
-  for (const fact of facts) {
-    const line = lines.at(-1)
-    const longer = line && [...line, piece(" · "), ...fact]
-    if (longer !== undefined && StyledLine.width(longer) <= width) lines[lines.length - 1] = longer
-    else lines.push(fact)
-  }
-  return lines
-}
-
-const failures = (count: number): Line =>
-  count === 0 ? [] : [piece(", "), piece(`${count} failed`, "failed")]
-
-const tree = ({ roots, traceId }: Trace.Trace, layout: SpanRow.Layout): ReadonlyArray<Line> => {
-  const lines: Array<Line> = []
+  const shared: SpanDetails.Tree = { traceId, decided, content: layout.content }
   /** `guide` is drawn before the row of the span, `below` before all that is below it. */
-  const visit = ({ children, span }: Trace.TraceNode, guide: string, below: string): void => {
+  const visit = (
+    { children, span }: Trace.TraceNode,
+    rootsOfParent: number,
+    guide: string,
+    below: string
+  ): void => {
     lines.push(SpanRow.row(span, shortened(guide, layout), layout))
     const margin = piece(shortened(below + (children.length === 0 ? "  " : "│ "), layout), "faint")
     const { errorMessage } = span
     const toldBelow =
       errorMessage !== undefined && children.some((child) => child.span.errorMessage === errorMessage)
-    for (const detail of SpanRow.details(span, traceId, { isRoot: guide === "", toldBelow }, layout)) {
-      lines.push([margin, detail])
+    for (const detail of SpanDetails.lines(span, { rootsOfParent, toldBelow }, shared)) {
+      lines.push([margin, ...detail])
     }
     children.forEach((child, index) => {
       const isLast = index === children.length - 1
-      visit(child, below + (isLast ? "└─ " : "├─ "), below + (isLast ? "   " : "│  "))
+      visit(child, 0, below + (isLast ? "└─ " : "├─ "), below + (isLast ? "   " : "│  "))
     })
   }
-  for (const root of roots) visit(root, "", "")
+  for (const family of Trace.families(roots)) {
+    family.forEach((root, index) => {
+      visit(root, index === 0 ? family.length : 0, "", "")
+    })
+  }
   return lines
 }
 
+/** Ids of the approvals whose decision is among the spans. */
+const decidedOf = (spans: ReadonlyArray<SpanSnapshot>): ReadonlySet<string> =>
+  new Set(
+    spans.flatMap(({ approval, state }) =>
+      approval?.approvalId === undefined || state === "unfinished" ? [] : approval.approvalId
+    )
+  )
+
 const trailer = ({ hiddenCount }: Trace.Trace): ReadonlyArray<Line> =>
-  hiddenCount === 0 ? [] : [[piece(`+ ${counted(hiddenCount, "more span")}, not kept`, "faint")]]
+  hiddenCount === 0 ? [] : [[piece(`+ ${TreeHeader.counted(hiddenCount, "more span")}, not kept`, "faint")]]
 
 /** A very deep place in the tree, without the outermost levels, so that it leaves room for what stands there. */
 const shortened = (guide: string, { leftColumns }: SpanRow.Layout): string => {
   const columns = Math.floor(leftColumns / 2)
   return guide.length <= columns ? guide : `⋯${guide.slice(guide.length - columns + 1)}`
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`

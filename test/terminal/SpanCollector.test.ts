@@ -93,13 +93,53 @@ describe("SpanCollector", () => {
     assert.lengthOf(traces, 0)
   })
 
-  it("counts the events of a span", () => {
+  it("counts the events of a span, and keeps those of tool calls", () => {
     const { start, traces } = collect()
     const span = start("work")
     span.event("one", 1n)
+    span.event("toolspan.tool.not_started", 2n, { "gen_ai.tool.name": "t" })
     span.event("two", 2n)
     Spans.end(span)
-    assert.strictEqual(traces[0]?.roots[0]?.span.eventCount, 2)
+    const events = traces[0]?.roots[0]?.span.events
+    assert.strictEqual(events?.otherCount, 2)
+    assert.deepStrictEqual(
+      events?.ofTools.map(({ kind, toolName }) => [kind, toolName]),
+      [["notStarted", "t"]]
+    )
+  })
+
+  it("shows decisions together with the calls that they let run, in a trace that was given out", () => {
+    const { start, traces } = collect()
+    const asking = Tracer.externalSpan({ traceId: "t", spanId: "p" })
+    const turn = start("turn")
+    Spans.end(start("tool_approval pay", { parent: asking }))
+    Spans.end(start("tool_approval book", { parent: asking, start: 1 }))
+    assert.deepStrictEqual(shapes(traces), [])
+    Spans.end(start("execute_tool pay", { parent: asking, start: 2 }), 3)
+    assert.deepStrictEqual(shapes(traces), ["tool_approval pay tool_approval book execute_tool pay"])
+    Spans.end(turn)
+    assert.lengthOf(traces, 2)
+  })
+
+  it("shows a decision that lets nothing run before the next trace, and at once where nothing runs", () => {
+    const { collector, start, traces } = collect()
+    const decide = (traceId: string) =>
+      Spans.end(start("tool_approval pay", { parent: Tracer.externalSpan({ traceId, spanId: "p" }) }))
+    decide("t")
+    assert.lengthOf(traces, 1)
+    const turn = start("turn")
+    decide("u")
+    decide("v")
+    assert.lengthOf(traces, 1)
+    Spans.end(turn)
+    const last = start("last")
+    decide("w")
+    collector.close()
+    Spans.end(last)
+    assert.deepStrictEqual(
+      traces.map(({ traceId }) => traceId),
+      ["t", "u", "v", turn.traceId, "w", last.traceId]
+    )
   })
 
   it("knows the tool calls that are running", () => {

@@ -57,16 +57,17 @@ describe("SpanListener.listen", () => {
     ])
   })
 
-  it("hears of the end once the span has ended", () => {
+  it("hears of each event, and of the end once the span has ended", () => {
     const span = new PrivateSpan()
     const heard: Array<string> = []
     SpanListener.listen(span, {
-      onEvent: () => heard.push("event"),
+      onEvent: (name, attributes) => heard.push(`${name} ${JSON.stringify(attributes)}`),
       onEnd: (exit) => heard.push(`end ${exit._tag} ${span.status._tag}`)
     })
-    span.event("happened", 1n)
+    span.event("happened", 1n, { key: "value" })
+    span.event("again", 1n)
     span.end(2n, Exit.fail("no"))
-    assert.deepStrictEqual(heard, ["event", "end Failure Ended"])
+    assert.deepStrictEqual(heard, ['happened {"key":"value"}', "again undefined", "end Failure Ended"])
   })
 
   it("hears nothing after the first end", () => {

@@ -3,6 +3,7 @@ import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
 import * as Tracer from "effect/Tracer"
 import * as PlainText from "../../src/terminal/PlainText.ts"
+import * as SpanEvents from "../../src/terminal/SpanEvents.ts"
 import * as SpanSnapshot from "../../src/terminal/SpanSnapshot.ts"
 import * as Spans from "./Spans.ts"
 
@@ -13,7 +14,7 @@ const ended = (
 ) => {
   const span = Spans.start(name, { start: 1, attributes })
   Spans.end(span, 3, exit)
-  return SpanSnapshot.of(span, exit, 0)
+  return SpanSnapshot.of(span, exit, SpanEvents.none)
 }
 
 describe("SpanSnapshot", () => {
@@ -23,7 +24,7 @@ describe("SpanSnapshot", () => {
     assert.strictEqual(ended(Exit.die("no")).state, "failed")
     assert.strictEqual(ended(Exit.interrupt()).state, "cancelled")
     assert.strictEqual(ended(Exit.void, { "error.type": "Timeout" }).state, "failed")
-    assert.strictEqual(SpanSnapshot.of(Spans.start("work"), undefined, 0).state, "unfinished")
+    assert.strictEqual(SpanSnapshot.of(Spans.start("work"), undefined, SpanEvents.none).state, "unfinished")
   })
 
   it("tells how a tool call ended by its outcome, where the exit alone does not say", () => {
@@ -47,7 +48,7 @@ describe("SpanSnapshot", () => {
         "toolspan.tool.preliminary.count": 2
       }
     })
-    assert.deepStrictEqual(SpanSnapshot.of(span, Exit.void, 0).toolCall, {
+    assert.deepStrictEqual(SpanSnapshot.of(span, Exit.void, SpanEvents.none).toolCall, {
       name: "read_file",
       callId: "call_1",
       outcome: "success",
@@ -57,17 +58,58 @@ describe("SpanSnapshot", () => {
     })
   })
 
+  it("reads what an approval says of its decision", () => {
+    const span = Spans.start("tool_approval pay", {
+      attributes: {
+        "gen_ai.tool.name": "pay",
+        "gen_ai.tool.call.id": "call_1",
+        "toolspan.approval.id": "approval_1",
+        "toolspan.approval.decision": "denied",
+        "toolspan.approval.approver": "ada",
+        "toolspan.approval.reason": "too expensive"
+      }
+    })
+    assert.deepStrictEqual(SpanSnapshot.of(span, Exit.void, SpanEvents.none).approval, {
+      toolName: "pay",
+      callId: "call_1",
+      approvalId: "approval_1",
+      decision: "denied",
+      approver: "ada",
+      reason: "too expensive"
+    })
+    assert.isUndefined(SpanSnapshot.of(Spans.start("tool_approvals"), Exit.void, SpanEvents.none).approval)
+    assert.strictEqual(
+      SpanSnapshot.of(Spans.start("tool_approval pay"), Exit.void, SpanEvents.none).approval?.toolName,
+      "pay"
+    )
+  })
+
+  it("takes a denial for no error and no success, and leaves an unknown decision to the exit", () => {
+    const state = (decision: string, exit: Exit.Exit<unknown, unknown> = Exit.void) =>
+      ended(exit, { "toolspan.approval.decision": decision }, "tool_approval pay").state
+    assert.strictEqual(state("approved"), "success")
+    assert.strictEqual(state("denied"), "denied")
+    assert.strictEqual(state("expired"), "denied")
+    assert.strictEqual(state("denied", Exit.fail("no")), "denied")
+    assert.strictEqual(state("constructor"), "success")
+    assert.strictEqual(state("escalated", Exit.fail("no")), "failed")
+    const waiting = Spans.start("tool_approval pay")
+    assert.strictEqual(SpanSnapshot.of(waiting, undefined, SpanEvents.none).state, "unfinished")
+  })
+
   it("makes do with the span name, and with attributes of other types", () => {
     const span = Spans.start("execute_tool read_file", {
       attributes: { "gen_ai.tool.call.id": 7, "gen_ai.tool.call.arguments": { path: "a" }, "error.type": "" }
     })
-    const { errorType, toolCall } = SpanSnapshot.of(span, Exit.void, 0)
+    const { errorType, toolCall } = SpanSnapshot.of(span, Exit.void, SpanEvents.none)
     assert.strictEqual(toolCall?.name, "read_file")
     assert.isUndefined(toolCall?.callId)
     assert.isUndefined(toolCall?.arguments)
     assert.isUndefined(errorType)
-    assert.isUndefined(SpanSnapshot.of(Spans.start("execute_tool"), Exit.void, 0).toolCall?.name)
-    assert.isUndefined(SpanSnapshot.of(Spans.start("execute_tools"), Exit.void, 0).toolCall)
+    assert.isUndefined(
+      SpanSnapshot.of(Spans.start("execute_tool"), Exit.void, SpanEvents.none).toolCall?.name
+    )
+    assert.isUndefined(SpanSnapshot.of(Spans.start("execute_tools"), Exit.void, SpanEvents.none).toolCall)
   })
 
   it("takes type and message of a failure from the cause, the attribute first", () => {
@@ -120,7 +162,7 @@ describe("SpanSnapshot", () => {
     const span = Spans.start("work")
     const link = Tracer.externalSpan({ traceId: "t", spanId: "s" })
     span.addLinks(Array.from({ length: 9 }, () => ({ span: link, attributes: {} })))
-    const { linkCount, links } = SpanSnapshot.of(span, Exit.void, 0)
+    const { linkCount, links } = SpanSnapshot.of(span, Exit.void, SpanEvents.none)
     assert.strictEqual(linkCount, 9)
     assert.deepStrictEqual(
       links,

@@ -3,7 +3,10 @@ import * as Context from "effect/Context"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import type { Approval } from "../../src/terminal/ApprovalSpan.ts"
+import * as SpanEvents from "../../src/terminal/SpanEvents.ts"
 import type { SpanSnapshot, ToolCall } from "../../src/terminal/SpanSnapshot.ts"
+import type { Trace, TraceNode } from "../../src/terminal/Trace.ts"
 
 export const MILLI = 1_000_000n
 
@@ -47,9 +50,10 @@ export const snapshot = (
   endTime: end === undefined ? undefined : BigInt(end) * MILLI,
   state: end === undefined ? "unfinished" : "success",
   toolCall: undefined,
+  approval: undefined,
   errorType: undefined,
   errorMessage: undefined,
-  eventCount: 0,
+  events: SpanEvents.none,
   links: [],
   linkCount: 0,
   ...rest
@@ -63,4 +67,56 @@ export const toolCall = (name: string, callId: string, rest: Partial<ToolCall> =
   result: undefined,
   preliminaryCount: 0,
   ...rest
+})
+
+/** A snapshot of an approval that was decided as it says, from `start` to `end` milliseconds. */
+export const approval = (
+  toolName: string,
+  callId: string,
+  [start, end]: readonly [start: number, end: number],
+  rest: Partial<Approval> = {},
+  span: Partial<SpanSnapshot> = {}
+): SpanSnapshot =>
+  snapshot(`tool_approval ${toolName}`, start, end, {
+    state: rest.decision === "denied" || rest.decision === "expired" ? "denied" : "success",
+    approval: {
+      toolName,
+      callId,
+      approvalId: `approval of ${callId}`,
+      decision: "approved",
+      approver: undefined,
+      reason: undefined,
+      ...rest
+    },
+    ...span
+  })
+
+export type Event = readonly [name: string, attributes?: Record<string, unknown>]
+
+/** What is kept of the events of a span. */
+export const events = (...all: ReadonlyArray<Event>): SpanEvents.SpanEvents =>
+  all.reduce((events, [name, attributes]) => SpanEvents.add(events, name, attributes), SpanEvents.none)
+
+/** The event of a turn that asks for an approval of a call. */
+export const asked = (toolName: string, callId: string): Event => [
+  "toolspan.approval.requested",
+  {
+    "gen_ai.tool.name": toolName,
+    "gen_ai.tool.call.id": callId,
+    "toolspan.approval.id": `approval of ${callId}`
+  }
+]
+
+export const node = (span: SpanSnapshot, ...children: ReadonlyArray<TraceNode>): TraceNode => ({
+  span,
+  children
+})
+
+/** A trace that was shown when all of it had ended. */
+export const trace = (...roots: ReadonlyArray<TraceNode>): Trace => ({
+  traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+  continued: false,
+  hiddenCount: 0,
+  shownAt: 0n,
+  roots
 })

@@ -5,7 +5,7 @@ import type { Trace, TraceNode } from "../../src/terminal/Trace.ts"
 import * as TreeRenderer from "../../src/terminal/TreeRenderer.ts"
 import * as Spans from "./Spans.ts"
 
-const { MILLI, snapshot, toolCall } = Spans
+const { events, MILLI, snapshot, toolCall } = Spans
 
 const finished: Trace = {
   traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
@@ -17,7 +17,7 @@ const finished: Trace = {
       span: snapshot("invoke_agent researcher", 0, 4200, { parentId: "53995c3f42cd8ad8" }),
       children: [
         {
-          span: snapshot("LanguageModel.generateText", 10, 3100, { eventCount: 1 }),
+          span: snapshot("LanguageModel.generateText", 10, 3100, { events: events(["exception"]) }),
           children: [
             {
               span: snapshot("execute_tool list_files", 1000, 1012, {
@@ -169,6 +169,7 @@ const hostile = fc.string({
 })
 const time = fc.bigInt({ min: 0n, max: 2n ** 62n })
 const maybe = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: undefined })
+const approvalId = fc.constantFrom("one", "two", "three")
 const anySpan = fc.record({
   // The header starts with the name of the root, which must not look like a mark.
   name: hostile.map((text) => `n${text}`),
@@ -176,7 +177,7 @@ const anySpan = fc.record({
   parentId: maybe(hostile),
   startTime: time,
   endTime: maybe(time),
-  state: fc.constantFrom("success", "failed", "cancelled", "abandoned", "unfinished"),
+  state: fc.constantFrom("success", "failed", "cancelled", "denied", "abandoned", "unfinished"),
   toolCall: maybe(
     fc.record({
       name: maybe(hostile),
@@ -187,9 +188,32 @@ const anySpan = fc.record({
       preliminaryCount: fc.nat()
     })
   ),
+  approval: maybe(
+    fc.record({
+      toolName: maybe(hostile),
+      callId: maybe(hostile),
+      approvalId: maybe(approvalId),
+      decision: maybe(fc.oneof(fc.constantFrom("approved", "denied", "expired"), hostile)),
+      approver: maybe(hostile),
+      reason: maybe(hostile)
+    })
+  ),
   errorType: maybe(hostile),
   errorMessage: maybe(hostile),
-  eventCount: fc.nat(),
+  events: fc.record({
+    ofTools: fc.array(
+      fc.record({
+        kind: fc.constantFrom("approvalRequested", "notStarted", "providerExecuted"),
+        toolName: maybe(hostile),
+        callId: maybe(hostile),
+        approvalId: maybe(approvalId),
+        outcome: maybe(fc.oneof(fc.constantFrom("success", "failure"), hostile))
+      }),
+      { maxLength: 12 }
+    ),
+    moreOfTools: fc.nat(3),
+    otherCount: fc.nat()
+  }),
   links: fc.array(fc.record({ traceId: hostile, spanId: hostile }), { maxLength: 4 }),
   linkCount: fc.nat(9)
 })
@@ -209,7 +233,8 @@ const anyTrace: fc.Arbitrary<Trace> = fc.record({
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours are what it finds
 const colors = /\u001b\[(?:1|2|31|32|33|36|0)m/g
-const row = /^[│├└─⋯ ]*[✓✗⊘…] /u
+/** What is told below a row can begin with a mark, too, but not at a branch. */
+const row = /^(?:[│├└─⋯ ]*─ )?[✓✗⊘…] /u
 const count = (nodes: ReadonlyArray<TraceNode>): number =>
   nodes.reduce((sum, node) => sum + 1 + count(node.children), 0)
 
