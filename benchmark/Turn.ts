@@ -4,6 +4,7 @@
 import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import * as LanguageModelInstrumentation from "../src/instrumentation/LanguageModelInstrumentation.ts"
 import * as ToolkitInstrumentation from "../src/instrumentation/ToolkitInstrumentation.ts"
 import * as Measure from "./Measure.ts"
 import * as Peer from "./Peer.ts"
@@ -24,17 +25,23 @@ const answers = [
 ] as const
 
 /** A model that answers at once, in turn. */
-const model = () => {
+const bare = Effect.suspend(() => {
   let request = 0
   return LanguageModel.make({
     generateText: () => Effect.succeed([...(answers[request++ % 2] ?? [])]),
     streamText: () => Stream.empty
   })
-}
+})
 
-const turns = (tools: typeof toolkit) =>
+/** The same, observed: its toolkits are instrumented by it. */
+const observed = Effect.map(bare, (model) => LanguageModelInstrumentation.instrument(model))
+const uncounted = Effect.map(bare, (model) =>
+  LanguageModelInstrumentation.instrument(model, { metrics: false })
+)
+
+const turns = (tools: typeof toolkit, model = bare) =>
   Effect.gen(function* () {
-    const { generateText } = yield* model()
+    const { generateText } = yield* model
     for (let turn = 0; turn < BATCH; turn++) {
       yield* generateText({ prompt: "How will the weather be?", toolkit: tools })
       yield* generateText({ prompt: "And now?", toolkit: tools })
@@ -48,7 +55,9 @@ export const run = async (rounds: number): Promise<void> => {
   const rows = await Measure.compare(
     [
       ["effect/ai, not traced", () => Effect.runPromise(turns(toolkit))],
-      ["toolspan, everything recorded", () => sdk.runPromise(turns(traced))],
+      ["observed, nobody traces, metrics off", () => Effect.runPromise(turns(toolkit, uncounted))],
+      ["toolkit instrumented, everything recorded", () => sdk.runPromise(turns(traced))],
+      ["model observed, everything recorded", () => sdk.runPromise(turns(toolkit, observed))],
       ["@effect/opentelemetry, upstream's two spans alone", () => upstream.runPromise(turns(toolkit))]
     ],
     { batch: BATCH, rounds }
@@ -56,7 +65,8 @@ export const run = async (rounds: number): Promise<void> => {
   await upstream.dispose()
   await sdk.dispose()
   Measure.print("A whole turn: two model requests, one tool call", rows, {
-    "toolspan, everything recorded": 1.3
+    "observed, nobody traces, metrics off": 1.1,
+    "toolkit instrumented, everything recorded": 1.3
   })
   await Peer.run(rounds)
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: what toolspan costs, as ratios inside one run. `npm run bench -- 1` is a quick look.
  */
+import * as History from "./History.ts"
 import * as Memory from "./Memory.ts"
 import * as ToolCall from "./ToolCall.ts"
 import * as Turn from "./Turn.ts"
@@ -9,4 +10,5 @@ const rounds = Number(process.argv[2] ?? 7)
 
 await ToolCall.run(rounds)
 await Turn.run(rounds)
+await History.run(rounds)
 await Memory.run(rounds > 1 ? 1_000_000 : 100_000)

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as OtlpServer from "./support/OtlpServer.ts"
 import * as Program from "./support/Program.ts"
 
 /** What each example prints: on stdout, and on stderr without times and ids. */
@@ -15,15 +16,38 @@ const expected: Readonly<Record<string, { readonly stdout: string; readonly tree
         "! FullyBooked: The tool failed"
       ]
     },
+    "approve.ts": {
+      stdout: "Grace has her money.\n",
+      tree: [
+        "├─ ✓ Chat.generateText",
+        "(approved by ada@example.com)",
+        '└─ ✓ transfer call_1 {"to":"Grace","amount":20}'
+      ]
+    },
+    "deny.ts": {
+      stdout: [
+        "All is left as it was. { type: 'execution-denied', reason: 'not on a Friday' }",
+        "toolspan.approval.decisions {",
+        "  'gen_ai.tool.name': 'delete_all',",
+        "  'toolspan.approval.decision': 'denied',",
+        "  unit: '{approval}'",
+        "}",
+        ""
+      ].join("\n"),
+      tree: ["⊘ approval delete_all (denied by ada@example.com"]
+    },
     "own-opentelemetry.ts": { stdout: 'execute_tool refund {"order":"A-17","apiKey":"[REDACTED]"}\n' },
     "test-your-telemetry.ts": { stdout: "The trace is as expected.\n" }
   }
+
+/** Run twice. */
+const twoProcesses = "approve-in-another-process.ts"
 
 describe("examples", () => {
   const files = readdirSync(`${Program.root}examples`)
 
   it("are all listed here, and short", () => {
-    assert.deepStrictEqual(files.sort(), Object.keys(expected).sort())
+    assert.deepStrictEqual(files.sort(), [...Object.keys(expected), twoProcesses].sort())
     for (const file of files) {
       assert.isBelow(readFileSync(`${Program.root}examples/${file}`, "utf8").split("\n").length, 60)
     }
@@ -39,4 +63,34 @@ describe("examples", () => {
       })
     )
   }
+
+  it.effect(`${twoProcesses}: two processes, one trace`, () =>
+    Effect.gen(function* () {
+      const server = yield* OtlpServer.make
+      const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: server.url }
+      const asked = yield* Program.run(`examples/${twoProcesses}`, { environment })
+      const file = asked.stdout.trim()
+      const approved = yield* Program.run(`examples/${twoProcesses}`, { environment, args: [file] })
+      rmSync(file)
+      assert.deepStrictEqual([asked.code, approved.code, approved.stdout], [0, 0, "Deployed.\n"])
+      const [asking, ...later] = server.spans()
+      assert.deepStrictEqual(
+        later
+          .map(({ attributes, links, name, parentSpanId, traceId }) => [
+            name,
+            traceId === asking?.traceId,
+            parentSpanId === asking?.spanId,
+            attributes["gen_ai.tool.call.id"],
+            links.length
+          ])
+          .sort(),
+        [
+          // The turn that runs the call is of a request of its own: hence the link to it.
+          ["LanguageModel.generateText", false, false, undefined, 0],
+          ["execute_tool deploy", true, true, "call_1", 1],
+          ["tool_approval deploy", true, true, "call_1", 0]
+        ]
+      )
+    })
+  )
 })

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,7 @@ describe("toolspan demo", () => {
         "README.md": "# Hello\n",
         "big.txt": "sk-live-4f1c9a7be2d05836\n".repeat(9)
       })
-      const { code, stderr, stdout } = yield* demo(directory)
+      const { code, stderr, stdout } = yield* demo(directory, {}, ["--yes"])
       assert.strictEqual(code, 0)
       const report = readFileSync(/The report is in (\S+)\.\n/.exec(stdout)?.[1] ?? "", "utf8")
       assert.strictEqual(
@@ -85,7 +85,7 @@ describe("toolspan demo", () => {
     )
   }
 
-  it.effect("works in an empty directory, and takes --yes", () =>
+  it.effect("works in an empty directory", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* demo(workspace({}), {}, ["--yes"])
       assert.strictEqual(code, 0)
@@ -96,9 +96,11 @@ describe("toolspan demo", () => {
   it.effect("exports where the environment says, and tells how to open the trace", () =>
     Effect.gen(function* () {
       const server = yield* OtlpServer.make
-      const { code, stderr, stdout } = yield* demo(workspace({ "a.txt": "a" }), {
-        OTEL_EXPORTER_OTLP_ENDPOINT: server.url
-      })
+      const { code, stderr, stdout } = yield* demo(
+        workspace({ "a.txt": "a" }),
+        { OTEL_EXPORTER_OTLP_ENDPOINT: server.url },
+        ["--yes"]
+      )
       assert.strictEqual(code, 0)
       const spans = server.spans()
       const [traceId, ...others] = new Set(spans.map((span) => span.traceId))
@@ -136,11 +138,118 @@ describe("toolspan demo", () => {
     })
   )
 
-  it.effect("refuses what it does not know", () =>
+  for (const [args, message] of [
+    [["--no-such-flag"], "no-such-flag"],
+    [["--yes", "--later"], "--yes and --later exclude each other: give one of them"],
+    [["report.json"], '"report.json" is not expected here: a file is where --later saves'],
+    [["--resume", "missing.json"], "Could not go on with missing.json"],
+    [["--resume", "a.txt"], 'it is no conversation that "toolspan demo --later" saved'],
+    [["--later", "missing/file.json"], "Could not save the conversation in missing/file.json"]
+  ] as const) {
+    it.effect(`refuses ${args.join(" ")}`, () =>
+      Effect.gen(function* () {
+        const { code, stderr, stdout } = yield* demo(workspace({ "a.txt": "a" }), {}, args)
+        assert.strictEqual(code, 1)
+        assert.include(stdout + stderr, message)
+      })
+    )
+  }
+})
+
+describe("the approval of toolspan demo", () => {
+  const requested = "toolspan.approval.requested"
+
+  it.effect("is denied where nobody can be asked, which is said", () =>
     Effect.gen(function* () {
-      const { code, stderr, stdout } = yield* demo(workspace({}), {}, ["--no-such-flag"])
-      assert.notStrictEqual(code, 0)
-      assert.include(stdout + stderr, "no-such-flag")
+      const { code, stderr, stdout } = yield* demo(workspace({}))
+      assert.strictEqual(code, 0)
+      assert.match(stdout, /^Denied: write_report \{"title":"Project report".*--yes allows it/m)
+      assert.include(
+        stdout,
+        "Agent: I have not written the report: I was not allowed to (nobody could be asked"
+      )
+      assert.notInclude(stderr, "write_report call_7 {")
+    })
+  )
+
+  it.effect("is denied by --no", () =>
+    Effect.gen(function* () {
+      const { code, stdout } = yield* demo(workspace({}), {}, ["--no"])
+      assert.deepStrictEqual(
+        [code, stdout.split("\n").at(-2)],
+        [0, "Agent: I have not written the report: I was not allowed to."]
+      )
+    })
+  )
+
+  it.effect("is asked for at a terminal", () =>
+    Effect.gen(function* () {
+      const { code, output } = yield* Program.atTerminal("src/cli/main.ts", {
+        args: ["demo"],
+        directory: workspace({}),
+        answer: ["Allow write_report", "y"]
+      })
+      assert.strictEqual(code, 0)
+      assert.include(output, "Agent: Done. The report is in")
+      assert.include(output, `approved by ${userInfo().username}`)
+    })
+  )
+
+  it.effect("may be given later, in another process, and in the same trace", () =>
+    Effect.gen(function* () {
+      const server = yield* OtlpServer.make
+      const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: server.url }
+      const directory = workspace({ "a.txt": "a" })
+      const asked = yield* demo(directory, environment, ["--later", "saved.json"])
+      const path = join(directory, "saved.json")
+      assert.strictEqual(asked.code, 0)
+      assert.include(asked.stdout, `Go on with: toolspan demo --resume ${path}`)
+      assert.deepStrictEqual(readdirSync(directory).sort(), ["a.txt", "saved.json"])
+      // It waits, and that can be seen.
+      const waiting = server.spans()
+      const requests = waiting.flatMap(({ events }) => events.filter(({ name }) => name === requested))
+      assert.deepStrictEqual(
+        requests.map(({ attributes }) => attributes["gen_ai.tool.call.id"]),
+        ["call_7"]
+      )
+      assert.deepStrictEqual(
+        server
+          .metrics()
+          .filter(({ name }) => name === "toolspan.approval.pending")
+          .map(({ points }) =>
+            points.map(({ attributes, value }) => [attributes["gen_ai.tool.name"], value])
+          ),
+        [[["write_report", 1]]]
+      )
+
+      const resumed = yield* demo(directory, environment, ["--resume", path, "--yes"])
+      assert.strictEqual(resumed.code, 0)
+      assert.include(resumed.stdout, "Agent: Done. The report is in")
+      assert.include(resumed.stderr, `trace ${waiting[0]?.traceId}`)
+      const spans = server.spans()
+      assert.lengthOf(new Set(spans.map(({ traceId }) => traceId)), 1)
+      const named = (name: string) => spans.filter((span) => span.name === name)
+      const [first, second] = named("invoke_agent workspace-auditor")
+      const [approval] = named("tool_approval write_report")
+      const [report] = named("execute_tool write_report")
+      const asking = spans.find(({ events }) => events.some(({ name }) => name === requested))
+      const running = spans.find(({ spanId }) => spanId === report?.links[0]?.spanId)
+      assert.deepStrictEqual(
+        [first?.parentSpanId, second?.parentSpanId, approval?.parentSpanId, report?.parentSpanId],
+        ["", first?.spanId, asking?.spanId, asking?.spanId]
+      )
+      assert.strictEqual(running?.parentSpanId, second?.spanId)
+      assert.deepStrictEqual(
+        [approval?.attributes["toolspan.approval.id"], approval?.attributes["toolspan.approval.decision"]],
+        [report?.attributes["toolspan.approval.id"], "approved"]
+      )
+
+      // The conversation is finished: nothing runs a second time.
+      const again = yield* demo(directory, environment, ["--resume", path, "--yes"])
+      assert.deepStrictEqual(
+        [again.code, again.stdout],
+        [0, "Nothing waits in this conversation: it is finished.\n"]
+      )
     })
   )
 })

@@ -42,7 +42,7 @@ const code = (cell: string | undefined) =>
 describe("README", () => {
   it.effect("shows what the demo prints", () =>
     Effect.gen(function* () {
-      const { stderr } = yield* Program.run("src/cli/main.ts", { args: ["demo"] })
+      const { stderr } = yield* Program.run("src/cli/main.ts", { args: ["demo", "--yes"] })
       const shape = (tree: string) =>
         tree
           .trim()
@@ -55,6 +55,8 @@ describe("README", () => {
               .replace(/· [\d.]+ (µs|ms|s) ·/, "· … ·")
               .replace(/\(\d+ preliminary\)/, "(… preliminary)")
               .replace(/call_4 .*/, "call_4 …")
+              .replace(/approved by \w+/, "approved by …")
+              .replace(/link to \w+/, "link to …")
           )
       assert.deepStrictEqual(shape(blocks(readme, "text")[0] ?? ""), shape(stderr))
     })
@@ -94,6 +96,11 @@ describe("tables", () => {
     Instruments.executeToolDuration({}),
     Instruments.toolCalls({}),
     Instruments.toolActive("t"),
+    Instruments.toolStreak("t"),
+    Instruments.approvalRequests("t"),
+    Instruments.approvalDecisions("t", "approved"),
+    Instruments.approvalWait("t", "approved"),
+    Instruments.approvalPending("t"),
     Instruments.telemetryDropped("serialization")
   ]
 
@@ -104,7 +111,7 @@ describe("tables", () => {
     it(`metrics of ${name} are the instruments: name, kind and unit`, () => {
       const context = Context.make(Metric.MetricRegistry, new Map())
       const kindOf = (metric: (typeof instruments)[number]) => {
-        if (metric.type === "Histogram") return "histogram"
+        if (metric.type !== "Counter") return metric.type.toLowerCase()
         const state = metric.valueUnsafe(context)
         return "incremental" in state && state.incremental ? "counter" : "up-down counter"
       }
@@ -120,7 +127,13 @@ describe("tables", () => {
 
   it("attributes of the README are all that a span can have", () => {
     const named = table(readme, "attribute |").flatMap(([cell]) => code(cell))
-    const elsewhere = ["toolspan.dropped.reason", "toolspan.preliminary.result"]
+    const elsewhere = [
+      "toolspan.dropped.reason",
+      "toolspan.preliminary.result",
+      "exception.type",
+      "exception.message",
+      "exception.stacktrace"
+    ]
     assert.deepStrictEqual([...named, ...elsewhere].sort(), constants.toSorted())
   })
 
@@ -133,7 +146,9 @@ describe("tables", () => {
       defect: true,
       unknown_tool: true,
       cancelled: true,
-      abandoned: true
+      abandoned: true,
+      denied: true,
+      not_started: true
     }
     assert.deepStrictEqual(
       table(telemetry, "`toolspan.tool.outcome` | when | status | `error.type`").flatMap(([cell]) =>

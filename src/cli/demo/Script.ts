@@ -39,12 +39,25 @@ export const turns = (repository: boolean): ReadonlyArray<ScriptedModel.Turn> =>
       ]
     })
   ],
-  ({ prompt }) => [
-    ScriptedModel.text(
-      `Done. The report is in ${resultOf(prompt, "write_report", Workspace.WriteReport.successSchema)?.path ?? "no file: it could not be written"}.`
-    )
-  ]
+  ({ prompt }) => {
+    const written = resultOf(prompt, "write_report", Workspace.WriteReport.successSchema)
+    if (written !== undefined) return [ScriptedModel.text(`Done. The report is in ${written.path}.`)]
+    const denied = resultOf(prompt, "write_report", Denied)
+    return [
+      ScriptedModel.text(
+        denied === undefined
+          ? "The report could not be written."
+          : `I have not written the report: I was not allowed to${denied.reason === undefined ? "" : ` (${denied.reason})`}.`
+      )
+    ]
+  }
 ]
+
+/** What upstream gives the model in place of a result. */
+const Denied = Schema.Struct({
+  type: Schema.Literal("execution-denied"),
+  reason: Schema.optional(Schema.String)
+})
 
 const listed = (prompt: Prompt.Prompt) =>
   resultOf(prompt, "list_files", Workspace.ListFiles.successSchema)?.files ?? []
@@ -55,7 +68,7 @@ const largest = (prompt: Prompt.Prompt): string =>
     .filter((file) => file.bytes < 64 * 1024)
     .reduce((best, file) => (file.bytes > best.bytes ? file : best), { path: "README.md", bytes: 0 }).path
 
-/** The latest result of a tool in the conversation, if it was a success. */
+/** The latest result of a tool in the conversation that is of this kind. */
 const resultOf = <S extends Schema.Schema<unknown> & Schema.Decoder<unknown>>(
   prompt: Prompt.Prompt,
   toolName: string,

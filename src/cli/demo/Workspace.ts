@@ -75,7 +75,8 @@ export const WriteReport = Tool.make("write_report", {
   parameters: Schema.Struct({ title: Schema.String, lines: Schema.Array(Schema.String) }),
   success: Schema.Struct({ path: Schema.String }),
   failure: FileError,
-  failureMode: "return"
+  failureMode: "return",
+  needsApproval: true
 })
 
 export const toolkit = Toolkit.make(ListFiles, SearchText, ReadFile, GitLog, WriteReport)
