@@ -33,7 +33,15 @@ const conversation = (messages: number): Prompt.Prompt => {
         content: [Prompt.toolApprovalResponsePart({ approvalId: `approval_${n}`, approved: true })]
       }),
       Prompt.toolMessage({
-        content: [Prompt.toolResultPart({ id, name: "get_weather", isFailure: false, result: {} })]
+        content: [
+          Prompt.toolResultPart({
+            id,
+            name: "get_weather",
+            isFailure: false,
+            result: {},
+            providerExecuted: false
+          })
+        ]
       })
     )
   }
