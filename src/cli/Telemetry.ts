@@ -14,7 +14,7 @@ const endpoint = (environment: Environment): string =>
   "http://localhost:4318"
 
 /** Whether the environment turns off what its endpoint turns on. */
-const isOff = (environment: Environment): boolean =>
+export const isOff = (environment: Environment): boolean =>
   environment["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" ||
   environment["OTEL_TRACES_EXPORTER"] === "none" ||
   environment["OTEL_TRACES_SAMPLER"]?.endsWith("always_off") === true

@@ -8,6 +8,7 @@ import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Demo from "./Demo.ts"
+import * as Doctor from "./Doctor.ts"
 
 /** Two levels up, in the sources as in the package. */
 const metadata = Schema.decodeUnknownSync(
@@ -16,7 +17,7 @@ const metadata = Schema.decodeUnknownSync(
 
 const toolspan = Command.make("toolspan").pipe(
   Command.withDescription(metadata.description),
-  Command.withSubcommands([Demo.command])
+  Command.withSubcommands([Demo.command, Doctor.command])
 )
 
 export const main = () =>

@@ -104,3 +104,25 @@ export const telemetryDropped = (reason: DroppedReason) =>
     incremental: true,
     attributes: { [ATTR_TOOLSPAN_DROPPED_REASON]: reason, unit: "{item}" }
   })
+
+/** Counter `toolspan.tool.replays`, {call}: stored results that were given again in place of a second run. For a durable runtime. */
+export const toolReplays = (toolName: string) =>
+  Metric.counter("toolspan.tool.replays", {
+    description: "Stored results that were given again in place of a second run.",
+    incremental: true,
+    attributes: { [ATTR_GEN_AI_TOOL_NAME]: toolName, unit: "{call}" }
+  })
+
+/** Gauge `toolspan.approval.stored`, {approval}: all that wait, as a durable store knows them. Aggregate by `max`. */
+export const approvalStored = (toolName: string) =>
+  Metric.gauge("toolspan.approval.stored", {
+    description: "Approvals that wait, as the store knows them.",
+    attributes: { [ATTR_GEN_AI_TOOL_NAME]: toolName, unit: "{approval}" }
+  })
+
+/** Gauge `toolspan.approval.oldest`, seconds: how long the oldest in a durable store has waited, 0 if none. Aggregate by `max`. */
+export const approvalOldest = (toolName: string) =>
+  Metric.gauge("toolspan.approval.oldest", {
+    description: "How long the oldest approval in the store has waited.",
+    attributes: { [ATTR_GEN_AI_TOOL_NAME]: toolName, unit: "s" }
+  })
