@@ -10,12 +10,14 @@
 import * as LanguageModel from "effect/ai/LanguageModel"
 import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import * as Stream from "effect/Stream"
 import { type CallOptions, type Method, ModelCall } from "./ModelCall.ts"
 import { ObservedToolkits } from "./ObservedToolkits.ts"
 import { type Options, validate } from "./Options.ts"
+import * as ReadPrompt from "./ReadPrompt.ts"
 import * as ToolSpan from "./ToolSpan.ts"
 import * as View from "./View.ts"
 
@@ -71,10 +73,8 @@ const generating =
   (model: Model, method: Exclude<Method, "streamText">, toolkits: ObservedToolkits): Generate =>
   (options) =>
     Effect.withFiber((fiber) => {
-      const tracer = ToolSpan.activeTracer(fiber)
-      const call =
-        tracer && ModelCall.start(toolkits, method, options, tracer, fiber.context, fiber.cache.span)
-      if (call === undefined) return model[method](untraced(options, toolkits))
+      const { call, given } = begin(method, options, toolkits, fiber)
+      if (call === undefined) return model[method](given)
       // The fiber may be interrupted at any step from now on, also before the next one.
       const forget = fiber.addObserver((exit) => call.end(exit))
       const answer = Effect.provideContext(model[method](call.options), call.services)
@@ -94,18 +94,12 @@ const streaming =
     Stream.unwrap(
       Effect.map(
         Effect.acquireRelease(
-          Effect.withFiber((fiber) => {
-            const tracer = ToolSpan.activeTracer(fiber)
-            return Effect.succeed(
-              tracer &&
-                ModelCall.start(toolkits, "streamText", options, tracer, fiber.context, fiber.cache.span)
-            )
-          }),
-          (call, exit) => Effect.sync(() => call?.end(exit))
+          Effect.withFiber((fiber) => Effect.succeed(begin("streamText", options, toolkits, fiber))),
+          ({ call }, exit) => Effect.sync(() => call?.end(exit))
         ),
-        (call) =>
+        ({ call, given }) =>
           call === undefined
-            ? model.streamText(untraced(options, toolkits))
+            ? model.streamText(given)
             : Stream.mapArray(
                 Stream.provideContext(model.streamText(call.options), call.services),
                 // What comes out is as long as what goes in.
@@ -113,6 +107,20 @@ const streaming =
               )
       )
     )
+
+/** The call, if somebody traces; else what the model is given in its place. */
+const begin = (
+  method: Method,
+  options: CallOptions,
+  toolkits: ObservedToolkits,
+  fiber: Fiber.Fiber<unknown, unknown>
+): { readonly call: ModelCall | undefined; readonly given: CallOptions } => {
+  const tracer = ToolSpan.activeTracer(fiber)
+  if (tracer === undefined) return { call: undefined, given: untraced(options, toolkits) }
+  const given = { ...options, prompt: ReadPrompt.read(options.prompt) }
+  const call = ModelCall.start(toolkits, method, given, tracer, fiber.context, fiber.cache.span)
+  return { call, given: untraced(given, toolkits) }
+}
 
 /** The options where nobody traces: toolkits are instrumented all the same, for their metrics. */
 const untraced = (options: CallOptions, toolkits: ObservedToolkits): CallOptions =>

@@ -3,7 +3,7 @@
  * tries again, that come of it.
  */
 import * as LanguageModel from "effect/ai/LanguageModel"
-import * as Prompt from "effect/ai/Prompt"
+import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -93,14 +93,13 @@ export class ModelCall {
     scope: TurnScope,
     span: Tracer.Span
   ) {
-    const prompt = readable(options.prompt)
     this.#toolkits = toolkits
     this.#method = method
     this.#scope = scope
-    this.#messages = messagesOf(prompt)
-    this.#decided = ApprovalHistory.decided(this.#messages)
+    this.#messages = messagesOf(options.prompt)
+    this.#decided = decidedIn(this.#messages)
     this.#toolkit = toolkits.none
-    this.options = { ...options, prompt, ...this.#observedToolkit(options.toolkit) }
+    this.options = { ...options, ...this.#observedToolkit(options.toolkit) }
     this.#firstSpan = span
     this.#turn = this.#begin(span)
     const tracer = TurnTracer.make(scope.tracer, {
@@ -237,31 +236,17 @@ export class ModelCall {
   }
 }
 
-/**
- * The prompt as upstream makes it; or, if it is none, what upstream will refuse in the same way. An iterable can often be read only
- * once, which is here.
- */
-const readable = (input: Prompt.RawInput): Prompt.RawInput => {
-  // Upstream takes what is no iterable as the prompt that its type says it is.
-  if (typeof input !== "string" && !Predicate.isIterable(input)) return input
-  let messages = input
+/** A conversation that was never decoded may hold anything. */
+const decidedIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<ApprovalHistory.Decided> => {
   try {
-    if (typeof messages !== "string") messages = Array.from(messages)
-    return Prompt.make(messages)
-  } catch (error) {
-    return messages === input && typeof input !== "string" ? failing(error) : messages
+    return ApprovalHistory.decided(messages)
+  } catch {
+    return []
   }
 }
 
 const messagesOf = (prompt: Prompt.RawInput): ReadonlyArray<Prompt.Message> =>
   Predicate.hasProperty(prompt, "content") && Array.isArray(prompt.content) ? prompt.content : []
-
-/** An iterable that ends as the one that was read. */
-const failing = (error: unknown): Iterable<never> => ({
-  [Symbol.iterator]: () => {
-    throw error
-  }
-})
 
 /** The answer with other parts. Whoever made it may have kept it, to give it again: it is not changed. */
 const withContent = (response: object, content: ReadonlyArray<Response.AnyPart>): object =>
