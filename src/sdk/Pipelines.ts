@@ -31,14 +31,17 @@ export const spans = Effect.fnUntraced(function* (
   extra: ReadonlyArray<tracing.SpanProcessor>
 ) {
   const exporters = yield* MissingPackage.load(Exporters.traces)
+  const batches = Settings.batch("BSP")
   const guards = exporters.remote.flatMap((make) =>
-    attempt(() => new ExportGuard<Array<tracing.ReadableSpan>>(make, items(count), requests))
+    attempt(
+      () => new ExportGuard<Array<tracing.ReadableSpan>>(make, items(count, batches.maxQueueSize), requests)
+    )
   )
   const stages = [
     ...extra.map(contained),
     ...(exporters.console ? [new tracing.SimpleSpanProcessor(new tracing.ConsoleSpanExporter())] : []),
     ...guards.map((guard) => {
-      const settings = { ...Settings.batch("BSP"), selfObsMeterProvider: Dropped.queueMeter(count) }
+      const settings = { ...batches, selfObsMeterProvider: Dropped.queueMeter(count) }
       return new tracing.BatchSpanProcessor(guard, settings)
     })
   ]
@@ -48,10 +51,15 @@ export const spans = Effect.fnUntraced(function* (
 /** Log records: masked first, then to the exporters. */
 export const logRecords = Effect.fnUntraced(function* (requests: Requests, count: Dropped.Count) {
   const exporters = yield* MissingPackage.load(Exporters.logRecords)
+  const batches = Settings.batch("BLRP")
   const guards = exporters.remote.flatMap((make) =>
     attempt(
       () =>
-        new ExportGuard<Array<logs.ReadableLogRecord>, logs.LogRecordExporter>(make, items(count), requests)
+        new ExportGuard<Array<logs.ReadableLogRecord>, logs.LogRecordExporter>(
+          make,
+          items(count, batches.maxQueueSize),
+          requests
+        )
     )
   )
   const stages = [
@@ -59,7 +67,7 @@ export const logRecords = Effect.fnUntraced(function* (requests: Requests, count
       ? [new logs.SimpleLogRecordProcessor({ exporter: new logs.ConsoleLogRecordExporter() })]
       : []),
     ...guards.map((exporter) => {
-      const settings = { ...Settings.batch("BLRP"), selfObsMeterProvider: Dropped.queueMeter(count) }
+      const settings = { ...batches, selfObsMeterProvider: Dropped.queueMeter(count) }
       return new logs.BatchLogRecordProcessor({ exporter, ...settings })
     })
   ]
@@ -97,7 +105,7 @@ class MetricGuard
   implements metrics.PushMetricExporter
 {
   constructor(make: Exporters.Make<metrics.PushMetricExporter>, requests: Requests) {
-    super(make, { halves: () => undefined, lost: () => undefined }, requests)
+    super(make, { halves: () => undefined, lost: () => undefined, size: () => 0, kept: 0 }, requests)
   }
 
   selectAggregationTemporality(type: metrics.InstrumentType): metrics.AggregationTemporality {
@@ -109,13 +117,15 @@ class MetricGuard
   }
 }
 
-/** Batches that are lists of items: they can be halved, and each item that is lost counts. */
-const items = (count: Dropped.Count) => ({
+/** Batches that are lists of items: they can be halved, and each item that is lost counts. `kept`: as many as the queue before takes. */
+const items = (count: Dropped.Count, kept: number) => ({
   halves: <Item>(batch: ReadonlyArray<Item>): readonly [Array<Item>, Array<Item>] | undefined => {
     const middle = batch.length >> 1
     return middle === 0 ? undefined : [batch.slice(0, middle), batch.slice(middle)]
   },
-  lost: (batch: ReadonlyArray<unknown>) => count("export_failed", batch.length)
+  lost: (batch: ReadonlyArray<unknown>) => count("export_failed", batch.length),
+  size: (batch: ReadonlyArray<unknown>) => batch.length,
+  kept
 })
 
 const masked = <Stage>(

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { core } from "@opentelemetry/sdk-node"
 import { type Exporter, ExportGuard } from "../../src/sdk/ExportGuard.ts"
 
@@ -39,7 +39,9 @@ const guarded = (answer: (batch: ReadonlyArray<number>) => Answer) => {
         const middle = batch.length >> 1
         return middle === 0 ? undefined : [batch.slice(0, middle), batch.slice(middle)]
       },
-      lost: (batch) => log.lost.push(...batch)
+      lost: (batch) => log.lost.push(...batch),
+      size: (batch) => batch.length,
+      kept: 3
     },
     { run: (_, send) => send(), stop: () => undefined }
   )
@@ -50,7 +52,7 @@ const guarded = (answer: (batch: ReadonlyArray<number>) => Answer) => {
 
 describe("an export guard", () => {
   it("passes on what the exporter answers", async () => {
-    const { log, send } = guarded((batch) => (batch.length === 1 ? ok : failed(503)))
+    const { log, send } = guarded((batch) => (batch.length === 1 ? ok : failed(400)))
     assert.deepStrictEqual(await send([1]), ok)
     assert.strictEqual((await send([2, 3])).code, core.ExportResultCode.FAILED)
     assert.deepStrictEqual(log.lost, [2, 3])
@@ -134,4 +136,73 @@ describe("an export guard", () => {
     await guard.forceFlush()
     assert.deepStrictEqual(log.lost, [])
   })
+
+  it("keeps a batch that an outage stops, and sends it when that is over", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    try {
+      let down = true
+      const reasons = [failed(503), failed(14), refused("ECONNREFUSED"), new TimedOut()]
+      const { log, send } = guarded(() => (down ? (reasons[log.sent.length - 1] ?? failed(503)) : ok))
+      const delivery = send([1, 2])
+      for (let seconds = 0; seconds < 60; seconds += 5) {
+        await settled()
+        await vi.advanceTimersByTimeAsync(5000)
+      }
+      assert.isAbove(log.sent.length, reasons.length)
+      down = false
+      await settled()
+      await vi.advanceTimersByTimeAsync(5000)
+      assert.deepStrictEqual([await delivery, log.lost], [ok, []])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it("keeps only as much as it may: the rest is lost, and counted", async () => {
+    const { guard, log, send } = guarded(() => failed(503))
+    const kept = send([1, 2])
+    await settled()
+    assert.strictEqual((await send([3, 4])).code, core.ExportResultCode.FAILED)
+    assert.deepStrictEqual(log.lost, [3, 4])
+    await guard.abandon()
+    assert.strictEqual((await kept).code, core.ExportResultCode.FAILED)
+    assert.deepStrictEqual(log.lost, [3, 4, 1, 2])
+  })
+
+  it("gives what it keeps one more try when the program ends", async () => {
+    let down = true
+    const { guard, log, send } = guarded(() => (down ? failed(503) : ok))
+    const [first, second] = [send([1]), send([2])]
+    await settled()
+    down = false
+    guard.drain(1000)
+    assert.deepStrictEqual([await first, await second, log.lost], [ok, ok, []])
+    down = true
+    assert.strictEqual((await send([3])).code, core.ExportResultCode.FAILED)
+    assert.deepStrictEqual(log.lost, [3])
+  })
+
+  it("keeps nothing that is refused for good", async () => {
+    for (const code of [400, 401, 403, 404, 3, 7, 16]) {
+      const { log, send } = guarded(() => failed(code))
+      await send([1])
+      assert.deepStrictEqual([log.sent.length, log.lost], [1, [1]], String(code))
+    }
+  })
 })
+
+const refused = (code: string): core.ExportResult => ({
+  code: core.ExportResultCode.FAILED,
+  error: Object.assign(new Error("connect"), { code })
+})
+
+/** The exporters' own timeout has no code. */
+class TimedOut implements core.ExportResult {
+  readonly code = core.ExportResultCode.FAILED
+  readonly error = new Error("Timeout")
+}
+
+/** All that is under way without a timer has happened. */
+const settled = async () => {
+  for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve))
+}
