@@ -41,6 +41,8 @@ export const command = Command.make(
     file: Argument.String("FILE").pipe(Argument.withDescription("Where --later saves"), Argument.optional)
   },
   Effect.fnUntraced(function* (flags) {
+    // Somebody may be watching: an alert that follows from this should not wait for a minute.
+    process.env["OTEL_METRIC_EXPORT_INTERVAL"] ||= "10000"
     const answer = Answer.make(yield* given(flags), process.stdin.isTTY && process.stdout.isTTY)
     const directory = process.cwd()
     const fs = yield* FileSystem.FileSystem

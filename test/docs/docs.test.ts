@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -160,7 +160,10 @@ describe("tables", () => {
 })
 
 describe("links", () => {
-  for (const file of ["README.md", "docs/telemetry.md", "docs/architecture.md"]) {
+  for (const file of [
+    "README.md",
+    ...readdirSync(join(Program.root, "docs")).map((name) => `docs/${name}`)
+  ]) {
     it(`${file} links to what exists`, () => {
       for (const [, target = ""] of read(file).matchAll(/\]\(([^)]+)\)/g)) {
         if (!target.startsWith("http")) {
