@@ -2,7 +2,7 @@
  * Stands before an exporter, so that nothing an exporter or an endpoint does is lost without notice, or holds up the program.
  *
  * A batch that is refused as too large (413) is halved until only the item that is too large by itself is lost. A batch that fails for a
- * reason that passes (nobody listens, a timeout, 429, 5xx) is kept and sent again for as long as the program runs: the OTLP exporters' own
+ * reason that passes (nobody listens, a timeout, 429, 502, 503, 504) is kept and sent again for as long as the program runs: the OTLP exporters' own
  * retries give up with their timeout, 10 seconds. How much is kept is bounded. An exporter that throws has failed. What is finally lost is
  * counted, by items. When the program ends, {@link ExportGuard.drain} gives the exporter a new timeout and what is kept its last try, and
  * {@link ExportGuard.abandon} ends what is still under way.
@@ -10,7 +10,7 @@
 import { diag } from "@opentelemetry/api"
 import { core } from "@opentelemetry/sdk-node"
 import type { Make } from "./Exporters.ts"
-import type { Requests, Sender } from "./Requests.ts"
+import { RETRIED, type Requests, type Sender } from "./Requests.ts"
 
 /** What exporters of all three signals have in common. */
 export interface Exporter<Batch> {
@@ -179,15 +179,17 @@ const isTooLarge = (error: Error | undefined): boolean =>
 /** gRPC's codes that a later try may not meet: cancelled, too late, exhausted, aborted, out of range, unavailable, data loss. */
 const passingGrpc: ReadonlySet<unknown> = new Set([1, 4, 8, 10, 11, 14, 15])
 
+/** What the exporters say, without a code, of what they tried in vain or had no time for. */
+const passingMessage = /\bwith retryable status|time(d )?out|concurrent export limit/i
+
 /** Whether a later try may succeed, as OTLP has it: not what an endpoint refuses, and not what throws. */
 const passes = ({ code, error }: core.ExportResult): boolean => {
   if (code === core.ExportResultCode.SUCCESS || error === undefined) return false
   const reason = "code" in error ? error.code : undefined
-  if (typeof reason === "number")
-    return reason >= 500 || reason === 408 || reason === 429 || passingGrpc.has(reason)
+  if (typeof reason === "number") return RETRIED.has(reason) || passingGrpc.has(reason)
   return typeof reason === "string"
     ? /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)/.test(reason)
-    : /time(d )?out/i.test(error.message)
+    : passingMessage.test(error.message)
 }
 
 const shutDown = async (exporter: { shutdown(): Promise<void> }): Promise<void> => {

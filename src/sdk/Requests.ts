@@ -23,7 +23,7 @@ export interface Requests {
 }
 
 /** The statuses of an answer that OTLP says to retry. */
-const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504])
+export const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 const CHANNEL = "http.client.request.created"
 

@@ -141,7 +141,13 @@ describe("an export guard", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     try {
       let down = true
-      const reasons = [failed(503), failed(14), refused("ECONNREFUSED"), new TimedOut()]
+      const reasons = [
+        failed(503),
+        failed(14),
+        refused("ECONNREFUSED"),
+        said("Timeout"),
+        said("Export failed with retryable status")
+      ]
       const { log, send } = guarded(() => (down ? (reasons[log.sent.length - 1] ?? failed(503)) : ok))
       const delivery = send([1, 2])
       for (let seconds = 0; seconds < 60; seconds += 5) {
@@ -183,7 +189,7 @@ describe("an export guard", () => {
   })
 
   it("keeps nothing that is refused for good", async () => {
-    for (const code of [400, 401, 403, 404, 3, 7, 16]) {
+    for (const code of [400, 401, 403, 404, 500, 3, 7, 16]) {
       const { log, send } = guarded(() => failed(code))
       await send([1])
       assert.deepStrictEqual([log.sent.length, log.lost], [1, [1]], String(code))
@@ -196,11 +202,11 @@ const refused = (code: string): core.ExportResult => ({
   error: Object.assign(new Error("connect"), { code })
 })
 
-/** The exporters' own timeout has no code. */
-class TimedOut implements core.ExportResult {
-  readonly code = core.ExportResultCode.FAILED
-  readonly error = new Error("Timeout")
-}
+/** What has no code. */
+const said = (message: string): core.ExportResult => ({
+  code: core.ExportResultCode.FAILED,
+  error: new Error(message)
+})
 
 /** All that is under way without a timer has happened. */
 const settled = async () => {

@@ -129,14 +129,14 @@ describe.skipIf(reason !== undefined)(`what is lost is counted${reason ? ` (${re
     "when the collector's disk queue is full: senders wait, an alert tells, and all arrives in the end",
     () =>
       Effect.gen(function* () {
-        const stack = yield* Stack.make({ collector: { TRACES_QUEUE_BYTES: "20000" } })
+        const stack = yield* Stack.make({ collector: { TRACES_QUEUE_BYTES: "300000" } })
         yield* stack.programs.jaeger.kill()
-        const program = yield* shop(stack, { CALLS: "400", PAUSE: "50" })
+        // The queue takes a program's largest batch, and not much more.
+        const program = yield* shop(stack, { PAUSE: "50" })
         const alert = yield* Api.until(
           Effect.map(Api.get(`${stack.prometheus}/api/v1/alerts`), (answer) =>
             answer?.data?.alerts?.find(
-              ({ labels }: Api.Json) =>
-                labels.alertname === "CollectorQueueFull" && labels.exporter?.includes("jaeger")
+              ({ labels, state }: Api.Json) => labels.alertname === "CollectorRefusing" && state === "firing"
             )
           ),
           120
@@ -146,7 +146,8 @@ describe.skipIf(reason !== undefined)(`what is lost is counted${reason ? ` (${re
         say(`disk queue full: ${refused[0]?.value} spans were refused, and sent again`)
         assert.isAbove(refused[0]?.value ?? 0, 0)
         yield* stack.programs.jaeger.start
-        yield* expectAll(stack, "disk queue full", yield* program.ended)
+        yield* Effect.sleep("15 seconds")
+        yield* expectAll(stack, "disk queue full", yield* program.stop)
       }).pipe(Effect.scoped)
   )
 })
