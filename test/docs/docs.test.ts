@@ -159,6 +159,15 @@ describe("tables", () => {
   })
 })
 
+/** Of the headings, as they are made from their texts. */
+const anchors = (markdown: string): ReadonlyArray<string> =>
+  Array.from(markdown.matchAll(/^#+ (.*)$/gm), ([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, "")
+      .replaceAll(" ", "-")
+  )
+
 describe("links", () => {
   for (const file of [
     "README.md",
@@ -166,9 +175,11 @@ describe("links", () => {
   ]) {
     it(`${file} links to what exists`, () => {
       for (const [, target = ""] of read(file).matchAll(/\]\(([^)]+)\)/g)) {
-        if (!target.startsWith("http")) {
-          assert.isTrue(existsSync(join(Program.root, dirname(file), target)), target)
-        }
+        if (target.startsWith("http")) continue
+        const [path = "", anchor] = target.split("#")
+        const linked = path === "" ? file : join(dirname(file), path)
+        assert.isTrue(existsSync(join(Program.root, linked)), target)
+        if (anchor !== undefined) assert.include(anchors(read(linked)), anchor, target)
       }
     })
   }

@@ -10,8 +10,8 @@ export default defineConfig({
   test: {
     include: ["test/stack/**/*.stack.ts"],
     globalSetup: ["test/stack/setup.ts"],
-    // Each file starts programs, and some measure time.
-    fileParallelism: false,
+    // Each file starts programs of its own. They wait most of the time: for an outage to last, for an alert to resolve.
+    maxWorkers: 2,
     testTimeout: 300_000,
     hookTimeout: 120_000,
     reporters: process.env["CI"]
