@@ -81,7 +81,7 @@ const approvalLabel = (approval: ApprovalSpan.Approval, room: number): Pieces =>
   ]
   if (callId === undefined) return label
   const longer = [...label, piece(` ${callId}`, "faint")]
-  const decision = piece(` (${ApprovalSpan.inWords({ ...approval, reason: undefined })})`)
+  const decision = piece(` (${ApprovalSpan.inWords({ ...approval, reason: undefined }) ?? ""})`)
   return StyledLine.width([...longer, decision]) <= room ? longer : label
 }
 
