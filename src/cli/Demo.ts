@@ -63,7 +63,7 @@ export const command = Command.make(
       // Inside the command: the trace is printed, and delivered, before the answer.
       Effect.provide(Telemetry.layer(process.env))
     )
-    const file = Option.getOrUndefined(Option.orElse(flags.resume, () => flags.file))
+    const file = Option.getOrUndefined(Option.orElse(flags.file, () => flags.resume))
     if (outcome.text === undefined) {
       const path = yield* SavedConversation.save(outcome.conversation, file)
       yield* Console.log(`The agent waits for an answer. Go on with: toolspan demo --resume ${path}`)

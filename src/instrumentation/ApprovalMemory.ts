@@ -9,33 +9,35 @@ const LIMIT = 10_000
 
 export class ApprovalMemory {
   readonly #limit: number
-  /** Tool names as on metrics, by key. */
-  readonly #pending = new Map<string, string>()
+  /** How to count each as pending no more, by key. */
+  readonly #pending = new Map<string, () => void>()
   readonly #decided = new Set<string>()
 
   constructor(limit = LIMIT) {
     this.#limit = limit
   }
 
-  /** An approval was asked for. Gives the tool of one that was forgotten for it, if one was. */
-  asked(key: string, toolName: string): string | undefined {
-    this.#pending.set(key, toolName)
-    if (this.#pending.size <= this.#limit) return undefined
-    const [oldest] = this.#pending
-    if (oldest === undefined) return undefined
-    this.#pending.delete(oldest[0])
-    return oldest[1]
+  /** An approval was asked for. `settled` runs when it is decided here, or forgotten. */
+  asked(key: string, settled: () => void): void {
+    this.#pending.set(key, settled)
+    const [oldest] = this.#pending.keys()
+    if (oldest !== undefined && this.#pending.size > this.#limit) this.#settle(oldest)
   }
 
-  /** An approval was decided. Undefined if that is known already; else the tool that it was asked for here, if it was. */
-  decided(key: string): { readonly askedFor: string | undefined } | undefined {
-    if (this.#decided.has(key)) return undefined
-    this.#decided.add(key)
+  /** An approval was decided. Whether that is new: upstream acts on a yes and on a no, if both are there. */
+  decided(key: string, approved: boolean): boolean {
+    const decision = `${key}/${approved}`
+    if (this.#decided.has(decision)) return false
+    this.#decided.add(decision)
     const [oldest] = this.#decided
     if (oldest !== undefined && this.#decided.size > this.#limit) this.#decided.delete(oldest)
-    const askedFor = this.#pending.get(key)
+    this.#settle(key)
+    return true
+  }
+
+  #settle(key: string): void {
+    this.#pending.get(key)?.()
     this.#pending.delete(key)
-    return { askedFor }
   }
 }
 

@@ -5,6 +5,7 @@
  * Which approvals there are is found by `Turn.ts`, in the parts of an answer, and by `DecidedCalls.ts`, in the conversation.
  */
 import * as Context from "effect/Context"
+import * as Metric from "effect/Metric"
 import * as Result from "effect/Result"
 import type * as Tracer from "effect/Tracer"
 import * as Approval from "../propagation/Approval.ts"
@@ -46,11 +47,18 @@ export const requested = (scope: TurnScope, turn: Tracer.Span, request: Request)
     [ATTR_TOOLSPAN_APPROVAL_ID]: bounded(request.approvalId)
   })
   const toolName = nameOnMetrics(request.tool)
-  const forgotten = Context.get(scope.context, CurrentApprovals).asked(keyOf(turn, request), toolName)
-  if (!scope.metrics) return
+  const memory = Context.get(scope.context, CurrentApprovals)
+  const key = keyOf(turn, request)
+  if (!scope.metrics) {
+    memory.asked(key, () => undefined)
+    return
+  }
+  // Where the decision comes from another scope, it is still this series that falls.
+  const registry = Context.pick(Metric.MetricRegistry, Metric.CurrentMetricAttributes)(scope.context)
+  const pending = (change: number) => Instruments.approvalPending(toolName).modifyUnsafe(change, registry)
   Instruments.approvalRequests(toolName).updateUnsafe(1, scope.context)
-  pending(scope, toolName, 1)
-  if (forgotten !== undefined) pending(scope, forgotten, -1)
+  pending(1)
+  memory.asked(key, () => pending(-1))
 }
 
 /**
@@ -65,10 +73,8 @@ export const decided = (
 ): boolean => {
   const asked = ToolCallContext.read(toolCall.options)
   const parent = Result.isSuccess(asked) ? asked.success.span : turn
-  const known = Context.get(scope.context, CurrentApprovals).decided(
-    keyOf(parent, { approvalId, toolCallId: toolCall.id })
-  )
-  if (known === undefined) return false
+  const key = keyOf(Result.isSuccess(asked) ? parent : undefined, { approvalId, toolCallId: toolCall.id })
+  if (!Context.get(scope.context, CurrentApprovals).decided(key, response.approved)) return false
   const { approver, decidedAt, decision } = Approval.read(response)
   const toolName = nameOnMetrics(tool)
   const times = timesOf(
@@ -103,12 +109,8 @@ export const decided = (
   if (Result.isSuccess(asked))
     Instruments.approvalWait(toolName, decision).updateUnsafe(seconds(times), scope.context)
   Instruments.approvalDecisions(toolName, decision).updateUnsafe(1, scope.context)
-  if (known.askedFor !== undefined) pending(scope, known.askedFor, -1)
   return true
 }
-
-const pending = (scope: TurnScope, toolName: string, change: number): void =>
-  Instruments.approvalPending(toolName).modifyUnsafe(change, scope.context)
 
 interface Times {
   readonly start: bigint
@@ -135,8 +137,8 @@ const seconds = ({ end, start }: Times): number => Number(end - start) / 1e9
 
 const nameOnMetrics = ({ tool }: InstrumentedTool): string => tool?.name ?? OTHER
 
-/** Ids of approvals and calls are unique in one conversation; the span that asked tells which one it is. */
+/** Ids of approvals and calls are unique in one conversation; the span that asked, if it is known, tells which one it is. */
 const keyOf = (
-  asked: Tracer.AnySpan,
+  asked: Tracer.AnySpan | undefined,
   { approvalId, toolCallId }: Pick<Request, "approvalId" | "toolCallId">
-): string => `${asked.traceId}/${asked.spanId}/${toolCallId}/${approvalId}`
+): string => `${asked?.traceId}/${asked?.spanId}/${bounded(toolCallId)}/${bounded(approvalId)}`

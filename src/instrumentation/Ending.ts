@@ -31,6 +31,9 @@ export const cancelled: Ending = { outcome: "cancelled", failure: undefined }
 /** Its consumer stopped reading before the final result. */
 export const abandoned: Ending = { outcome: "abandoned", failure: undefined }
 
+/** It waits for an approval, or was cut off, before it began. */
+export const notStarted: Ending = { outcome: "not_started", failure: undefined }
+
 /** The part of a `Tool.HandlerResult` that says how the call went. */
 export interface Result {
   readonly result: unknown

@@ -12,18 +12,16 @@ import type * as Response from "effect/ai/Response"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Predicate from "effect/Predicate"
 import * as Stream from "effect/Stream"
 import { type CallOptions, type Method, ModelCall } from "./ModelCall.ts"
 import { ObservedToolkits } from "./ObservedToolkits.ts"
 import { type Options, validate } from "./Options.ts"
 import * as ReadPrompt from "./ReadPrompt.ts"
 import * as ToolSpan from "./ToolSpan.ts"
+import * as TurnTracer from "./TurnTracer.ts"
 import * as View from "./View.ts"
 
 export type { Options } from "./Options.ts"
-
-const TypeId = "~toolspan/instrumentation/LanguageModelInstrumentation"
 
 /**
  * Instruments the model of a layer; whatever else the layer provides stays. The options are for all its calls, and for the toolkits that
@@ -48,17 +46,22 @@ export const layer = <A, E, R>(
 /** Instruments one model, as {@link layer} does. A model that is instrumented already is returned as it is. */
 export const instrument = <M extends LanguageModel.LanguageModel>(model: M, options: Options = {}): M => {
   validate("LanguageModelInstrumentation.instrument", options)
-  if (Predicate.hasProperty(model, TypeId)) return model
+  if (observed.has(model)) return model
   const toolkits = new ObservedToolkits(options)
   // The boundary where the types of prompts and tools end: each method takes and gives what it did.
   const original = model as unknown as Model
-  return View.withMembers(original, {
-    [TypeId]: TypeId,
+  const instrumented = View.withMembers(original, {
     generateText: generating(original, "generateText", toolkits),
     generateObject: generating(original, "generateObject", toolkits),
     streamText: streaming(original, toolkits)
-  }) as unknown as M
+  })
+  // Not for whoever spreads it to replace a method: that is another model.
+  observed.add(instrumented)
+  return instrumented as unknown as M
 }
+
+/** A brand that nothing copies. */
+const observed = new WeakSet<object>()
 
 type Generate = (options: CallOptions) => Effect.Effect<unknown, unknown>
 
@@ -82,6 +85,7 @@ const generating =
         Effect.map(answer, (response) => call.answer(response)),
         (exit) => {
           forget()
+          if (exit._tag === "Failure") call.failed(exit.cause)
           call.end(exit)
           return undefined
         }
@@ -101,7 +105,9 @@ const streaming =
           call === undefined
             ? model.streamText(given)
             : Stream.mapArray(
-                Stream.provideContext(model.streamText(call.options), call.services),
+                Stream.provideContext(model.streamText(call.options), call.services).pipe(
+                  Stream.tapCause((cause) => Effect.sync(() => call.failed(cause)))
+                ),
                 // What comes out is as long as what goes in.
                 (parts) => call.chunk(parts) as typeof parts
               )
@@ -117,6 +123,10 @@ const begin = (
 ): { readonly call: ModelCall | undefined; readonly given: CallOptions } => {
   const tracer = ToolSpan.activeTracer(fiber)
   if (tracer === undefined) return { call: undefined, given: untraced(options, toolkits) }
+  // Observed already, by somebody above who decorated an observed model.
+  if (TurnTracer.isAwaited(tracer, `LanguageModel.${method}`, fiber.cache.span)) {
+    return { call: undefined, given: options }
+  }
   const given = { ...options, prompt: ReadPrompt.read(options.prompt) }
   const call = ModelCall.start(toolkits, method, given, tracer, fiber.context, fiber.cache.span)
   return { call, given: untraced(given, toolkits) }

@@ -3,8 +3,9 @@
  * tries again, that come of it.
  */
 import * as LanguageModel from "effect/ai/LanguageModel"
-import type * as Prompt from "effect/ai/Prompt"
+import * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
+import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -23,6 +24,7 @@ import * as ApprovalTelemetry from "./ApprovalTelemetry.ts"
 import { DecidedCalls } from "./DecidedCalls.ts"
 import type { InstrumentedToolkit, WithHandler } from "./InstrumentedToolkit.ts"
 import type { ObservedToolkits } from "./ObservedToolkits.ts"
+import * as SpanFailure from "./SpanFailure.ts"
 import { Turn } from "./Turn.ts"
 import { TurnContent } from "./TurnContent.ts"
 import { TurnScope } from "./TurnScope.ts"
@@ -49,9 +51,9 @@ export class ModelCall {
   readonly #messages: ReadonlyArray<Prompt.Message>
   readonly #decided: ReadonlyArray<ApprovalHistory.Decided>
   readonly #firstSpan: Tracer.Span
+  readonly #tracer: Tracer.Tracer
   #turn: Turn
   #claimed = false
-  #stamped: readonly [response: object, parts: ReadonlyArray<Response.AnyPart>] | undefined
   #toolkit: InstrumentedToolkit
 
   /** Opens the span of the turn. Undefined when that fails: then nothing is observed. */
@@ -73,11 +75,7 @@ export class ModelCall {
         parent: propagated(currentSpan),
         link: undefined,
         startTime: scope.now(),
-        attributes: {
-          [ATTR_GEN_AI_OPERATION_NAME]: OPERATION_CHAT,
-          ...(scope.agentName !== undefined && { [ATTR_GEN_AI_AGENT_NAME]: scope.agentName }),
-          ...(scope.conversationId !== undefined && { [ATTR_GEN_AI_CONVERSATION_ID]: scope.conversationId })
-        }
+        attributes: attributesOf(scope)
       })
       return span && new ModelCall(toolkits, method, options, scope, span)
     } catch {
@@ -102,25 +100,34 @@ export class ModelCall {
     this.options = { ...options, ...this.#observedToolkit(options.toolkit) }
     this.#firstSpan = span
     this.#turn = this.#begin(span)
-    const tracer = TurnTracer.make(scope.tracer, {
+    this.#tracer = TurnTracer.make(scope.tracer, {
       spanName: span.name,
       current: span,
-      answer: (open) => this.#spanFor(open)
+      answer: (open) => this.#spanFor(open),
+      isAnswered: () => this.#claimed
     })
-    this.services = Context.add(Context.make(Tracer.ParentSpan, span), Tracer.Tracer, tracer)
-    if (options.toolkit === undefined) this.#decisions()
+    this.services = Context.add(Context.make(Tracer.ParentSpan, span), Tracer.Tracer, this.#tracer)
   }
 
   /** A chunk of a streamed answer: the same parts, tool calls stamped. */
-  readonly chunk = <Part extends Response.AnyPart>(parts: ReadonlyArray<Part>): ReadonlyArray<Part> =>
-    this.#turn.parts(parts)
+  readonly chunk = <Part extends Response.AnyPart>(parts: ReadonlyArray<Part>): ReadonlyArray<Part> => {
+    this.#turn.see(parts)
+    return this.#turn.stamped(parts)
+  }
 
   /** The same answer, its tool calls stamped. */
   answer(response: unknown): unknown {
     // A span that cannot be changed has not told of its end.
     this.#ending(this.#turn, Exit.succeed(response))
-    const stamped = this.#stamped
-    return stamped !== undefined && stamped[0] === response ? withContent(...stamped) : response
+    const content = contentOf(response)
+    if (content === undefined) return response
+    const stamped = this.#turn.stamped(content.parts)
+    return stamped === content.parts ? response : withContent(content.response, stamped)
+  }
+
+  /** Upstream fails. */
+  failed(cause: Cause.Cause<unknown>): void {
+    this.#turn.failed(cause)
   }
 
   /** The call is over. Upstream has ended its span before, if it asked for one. */
@@ -129,7 +136,8 @@ export class ModelCall {
     this.#ending(turn, exit)
     if (turn.span.status._tag === "Started") {
       try {
-        turn.span.end(this.#scope.endTime(), exit)
+        // A span that upstream would not have made: it says no more than ours may.
+        turn.span.end(this.#scope.endTime(), SpanFailure.ofTurn(exit))
       } catch {}
     }
   }
@@ -140,9 +148,12 @@ export class ModelCall {
       this.#claimed = true
       return this.#turn.span
     }
-    if (!this.#turn.ended) return undefined
-    this.#turn = this.#begin(open())
-    return this.#turn.span
+    // After an answer, another one is of another model: a judge, say.
+    if (!this.#turn.hasFailed) return undefined
+    const span = open()
+    for (const [key, value] of Object.entries(attributesOf(this.#scope))) span.attribute(key, value)
+    this.#turn = this.#begin(span)
+    return span
   }
 
   /** A turn on this span, which says all that there is to say before it ends. */
@@ -170,6 +181,8 @@ export class ModelCall {
     const { end } = span
     try {
       span.end = (time, exit) => {
+        // A span that waits for its export holds nothing of the conversation.
+        span.end = end
         this.#ending(turn, exit)
         end.call(span, time, exit)
       }
@@ -181,16 +194,9 @@ export class ModelCall {
 
   #ending(turn: Turn, exit: Exit.Exit<unknown, unknown>): void {
     if (!turn.ended && exit._tag === "Success" && this.#method !== "streamText") {
-      this.#answered(turn, exit.value)
+      turn.see(contentOf(exit.value)?.parts ?? [])
     }
     turn.end(exit)
-  }
-
-  /** Tells the turn of the parts of an answer that came at once, and keeps the stamped ones. */
-  #answered(turn: Turn, response: unknown): void {
-    if (!Predicate.hasProperty(response, "content") || !Array.isArray(response.content)) return
-    const parts: ReadonlyArray<Response.AnyPart> = turn.parts(response.content)
-    if (parts !== response.content) this.#stamped = [response, parts]
   }
 
   /** The toolkit for upstream: instrumented, and telling the turn of each call. */
@@ -212,7 +218,10 @@ export class ModelCall {
         Effect.withFiber((fiber) => {
           const origin = this.#turn.handled(toolCallId)
           // What the handler does is its own, but for where it stands.
-          let context = Context.add(fiber.context, Tracer.Tracer, this.#scope.tracer)
+          let context = fiber.context
+          if (fiber.cache.tracer === this.#tracer) {
+            context = Context.add(context, Tracer.Tracer, this.#scope.tracer)
+          }
           if (fiber.cache.span === this.#firstSpan && this.#turn.span !== this.#firstSpan) {
             context = Context.add(context, Tracer.ParentSpan, this.#turn.span)
           }
@@ -222,11 +231,13 @@ export class ModelCall {
     })
   }
 
-  /** Says what was decided since the last turn. */
+  /** Says what was decided since the last turn, as far as upstream acts on it: without the tool, the turn fails. */
   #decisions(): void {
+    if (Object.keys(this.#toolkit.tools).length === 0) return
     for (const decided of this.#decided) {
       try {
         const tool = this.#toolkit.tool(decided.toolCall.name)
+        if (decided.response.approved && tool.tool === undefined) continue
         const isNew = ApprovalTelemetry.decided(this.#scope, this.#turn.span, decided, tool)
         if (isNew && !decided.response.approved) this.#toolkit.count(this.#scope.context, tool, "denied")
       } catch {
@@ -235,6 +246,12 @@ export class ModelCall {
     }
   }
 }
+
+const attributesOf = ({ agentName, conversationId }: TurnScope): Readonly<Record<string, string>> => ({
+  [ATTR_GEN_AI_OPERATION_NAME]: OPERATION_CHAT,
+  ...(agentName !== undefined && { [ATTR_GEN_AI_AGENT_NAME]: agentName }),
+  ...(conversationId !== undefined && { [ATTR_GEN_AI_CONVERSATION_ID]: conversationId })
+})
 
 /** A conversation that was never decoded may hold anything. */
 const decidedIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<ApprovalHistory.Decided> => {
@@ -246,7 +263,19 @@ const decidedIn = (messages: ReadonlyArray<Prompt.Message>): ReadonlyArray<Appro
 }
 
 const messagesOf = (prompt: Prompt.RawInput): ReadonlyArray<Prompt.Message> =>
-  Predicate.hasProperty(prompt, "content") && Array.isArray(prompt.content) ? prompt.content : []
+  typeof prompt === "string"
+    ? Prompt.make(prompt).content
+    : Predicate.hasProperty(prompt, "content") && Array.isArray(prompt.content)
+      ? prompt.content
+      : []
+
+/** The parts of an answer that came at once. */
+const contentOf = (
+  response: unknown
+): { readonly response: object; readonly parts: ReadonlyArray<Response.AnyPart> } | undefined =>
+  Predicate.hasProperty(response, "content") && Array.isArray(response.content)
+    ? { response, parts: response.content }
+    : undefined
 
 /** The answer with other parts. Whoever made it may have kept it, to give it again: it is not changed. */
 const withContent = (response: object, content: ReadonlyArray<Response.AnyPart>): object =>

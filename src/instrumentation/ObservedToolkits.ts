@@ -3,6 +3,7 @@
  */
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import * as InstrumentedToolkit from "./InstrumentedToolkit.ts"
 import type { Options } from "./Options.ts"
 import type { Settings } from "./ToolCall.ts"
@@ -40,7 +41,7 @@ export class ObservedToolkits {
     const resolution = Effect.isEffect(toolkit)
       ? (toolkit as Effect.Effect<InstrumentedToolkit.WithHandler, unknown, unknown>)
       : Effect.succeed(toolkit as InstrumentedToolkit.WithHandler)
-    return Effect.flatMap(resolution, (withHandler) =>
+    const observed = Effect.flatMap(resolution, (withHandler) =>
       Effect.withFiber((fiber) => {
         const own = InstrumentedToolkit.of(withHandler)
         if (own !== undefined) return Effect.succeed(resolved(withHandler, own))
@@ -57,6 +58,10 @@ export class ObservedToolkits {
         }
       })
     )
+    // Who stands between may look at the tools.
+    return Predicate.hasProperty(toolkit, "tools")
+      ? Object.assign(observed, { tools: toolkit.tools })
+      : observed
   }
 
   #instrumented(tools: Record<string, Tool.Any>): InstrumentedToolkit.InstrumentedToolkit {

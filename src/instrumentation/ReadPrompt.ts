@@ -10,13 +10,17 @@ import * as Predicate from "effect/Predicate"
  */
 export const read = (input: Prompt.RawInput): Prompt.RawInput => {
   // Upstream takes what is no iterable as the prompt that its type says it is.
-  if (typeof input !== "string" && !Predicate.isIterable(input)) return input
-  let messages = input
+  if (typeof input === "string" || !Predicate.isIterable(input)) return input
+  let messages: ReadonlyArray<Prompt.MessageEncoded>
   try {
-    if (typeof messages !== "string") messages = Array.from(messages)
-    return Prompt.make(messages)
+    messages = Array.from(input)
   } catch (error) {
-    return messages === input && typeof input !== "string" ? failing(error) : messages
+    return failing(error)
+  }
+  try {
+    return Prompt.make(messages)
+  } catch {
+    return messages
   }
 }
 

@@ -3,7 +3,7 @@
  * own cause.
  */
 import * as Exit from "effect/Exit"
-import type { Ending } from "./Ending.ts"
+import * as Ending from "./Ending.ts"
 
 const phrases: Readonly<Record<string, string>> = {
   failure: "The tool failed",
@@ -13,7 +13,7 @@ const phrases: Readonly<Record<string, string>> = {
   unknown_tool: "The toolkit has no such tool"
 }
 
-class ToolCallError extends Error {
+class SpanError extends Error {
   constructor(name: string, message: string) {
     super(message)
     this.name = name
@@ -26,11 +26,20 @@ class ToolCallError extends Error {
  * The exit of the span. Only what the contract calls an error fails; a cancelled call is an interruption. `message` is the text that
  * the content policy let through.
  */
-export const exitOf = (ending: Ending, message: string | undefined): Exit.Exit<void, Error> => {
+export const exitOf = (ending: Ending.Ending, message: string | undefined): Exit.Exit<void, Error> => {
   if (ending.failure !== undefined) {
     return Exit.fail(
-      new ToolCallError(ending.failure.errorType, message ?? phrases[ending.outcome] ?? ending.outcome)
+      new SpanError(ending.failure.errorType, message ?? phrases[ending.outcome] ?? ending.outcome)
     )
   }
   return ending.outcome === "cancelled" ? Exit.interrupt() : Exit.void
+}
+
+/** The exit of the span of a turn that upstream did not end: of our making, too. */
+export const ofTurn = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unknown> => {
+  if (exit._tag === "Success") return Exit.void
+  const { failure } = Ending.fromCause(exit.cause)
+  return failure === undefined
+    ? Exit.interrupt()
+    : Exit.fail(new SpanError(failure.errorType, "The model failed"))
 }

@@ -32,6 +32,9 @@ const initialOutcomes: ReadonlyArray<ToolOutcome> = [
   "cancelled"
 ]
 
+/** Outcomes of calls that did not run to their end. */
+const untimed: ReadonlySet<ToolOutcome> = new Set(["cancelled", "abandoned", "not_started"])
+
 /** The series of one tool, as called by one agent, in the registry of one context. */
 export interface ToolSeries {
   /** A call began. */
@@ -119,7 +122,7 @@ const makeSeries = (
     ended: ({ failure, outcome }, seconds) => {
       active.updateUnsafe(-1, context)
       callsOf(outcome).updateUnsafe(1, context)
-      if (outcome !== "cancelled" && outcome !== "abandoned") {
+      if (!untimed.has(outcome)) {
         durationOf(failure && bounded(failure.errorType, errorTypes)).updateUnsafe(seconds, context)
       }
     },

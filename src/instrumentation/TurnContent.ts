@@ -30,8 +30,8 @@ export class TurnContent {
   readonly #writer: ContentWriter
   readonly #policy: ContentPolicy.Policy
   readonly #output: Array<MessagePart> = []
-  /** The text that is being streamed. */
-  #text: { readonly type: "text" | "reasoning"; content: string } | undefined
+  /** The texts that are being streamed, by the ids of their blocks. */
+  readonly #texts = new Map<string, { readonly type: "text" | "reasoning"; content: string }>()
   #room: number
 
   /** Whether the policy lets anything through that is said here. */
@@ -52,14 +52,13 @@ export class TurnContent {
     const latest: Array<{ readonly role: string; readonly parts: ReadonlyArray<MessagePart> }> = []
     let room = this.#policy.maxBytes
     for (const message of latestFirst(messages)) {
-      if (message.role === "system") {
-        system.unshift({ type: "text", content: message.content })
-        continue
-      }
-      const parts = message.content.map(partOf)
+      const parts =
+        message.role === "system" ? [{ type: "text", content: message.content }] : message.content.map(partOf)
       room -= parts.reduce((size, part) => size + sizeOf(part), MESSAGE_SIZE)
       if (room < 0 && latest.length > 0) break
-      latest.unshift({ role: message.role, parts })
+      if (message.role === "system") system.unshift(...parts)
+      else latest.unshift({ role: message.role, parts })
+      if (room < 0) break
     }
     // Instructions stand at the beginning, however long the conversation is.
     const [first] = messages
@@ -71,7 +70,10 @@ export class TurnContent {
   /** The tools that the model is given. */
   tools(toolkit: InstrumentedToolkit): void {
     if (this.#policy.descriptions === "off") return
-    const definitions = Object.keys(toolkit.tools).map((name) => toolkit.tool(name).definition)
+    const definitions = Object.keys(toolkit.tools).map((name) => {
+      const tool = toolkit.tool(name)
+      return tool.policy(this.#policy).descriptions === "off" ? { type: "function", name } : tool.definition
+    })
     if (definitions.length > 0) {
       this.#writer.attribute(ATTR_GEN_AI_TOOL_DEFINITIONS, "descriptions", definitions)
     }
@@ -86,16 +88,17 @@ export class TurnContent {
         this.#output.push({ type: part.type, content: part.text })
         return
       case "text-start":
-        this.#begin("text")
+        this.#begin(part.id, "text")
         return
       case "reasoning-start":
-        this.#begin("reasoning")
+        this.#begin(part.id, "reasoning")
         return
       case "text-delta":
       case "reasoning-delta":
         // Of a long answer no more is kept than can be shown.
-        if (this.#text !== undefined && this.#room > 0) {
-          this.#text.content += part.delta
+        if (this.#room > 0) {
+          const text = this.#texts.get(part.id)
+          if (text !== undefined) text.content += part.delta
           this.#room -= part.delta.length
         }
     }
@@ -116,9 +119,10 @@ export class TurnContent {
     this.#writer.ended()
   }
 
-  #begin(type: "text" | "reasoning"): void {
-    this.#text = { type, content: "" }
-    this.#output.push(this.#text)
+  #begin(id: string, type: "text" | "reasoning"): void {
+    const text = { type, content: "" }
+    this.#texts.set(id, text)
+    this.#output.push(text)
   }
 }
 

@@ -63,8 +63,12 @@ export const origin = (part: {
   readonly options?: Readonly<Record<string, unknown>>
   readonly metadata?: Readonly<Record<string, unknown>>
 }): Origin | undefined => {
-  const found = read(part.options ?? part.metadata)
-  return Result.isSuccess(found) ? { parent: found.success.span } : undefined
+  try {
+    const found = read(part.options ?? part.metadata)
+    return Result.isSuccess(found) ? { parent: found.success.span } : undefined
+  } catch {
+    return undefined
+  }
 }
 
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/

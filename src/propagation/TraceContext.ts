@@ -30,19 +30,30 @@ export const fromSpan = (span: Tracer.AnySpan): TraceContext | undefined => {
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate }
 }
 
+/** What may be a {@link TraceContext}. */
+interface Carried {
+  readonly traceparent: unknown
+  readonly tracestate?: unknown
+}
+
 /**
  * The span at that place, as the parent or the target of a link of new ones. Undefined if `traceparent` is not valid; a `tracestate` that
  * is not is left out.
  */
-export const toSpan = (context: {
-  readonly traceparent: unknown
-  readonly tracestate?: unknown
-}): Tracer.ExternalSpan | undefined => {
-  const span = parse(context.traceparent)
-  const { tracestate } = context
+export const toSpan = (context: Carried): Tracer.ExternalSpan | undefined => {
+  const span = parse(field(context, "traceparent"))
+  const tracestate = field(context, "tracestate")
   return span === undefined || !isState(tracestate)
     ? span
     : Tracer.externalSpan({ ...span, annotations: Context.make(TraceState, tracestate) })
+}
+
+const field = (context: Carried, name: keyof Carried): unknown => {
+  try {
+    return context[name]
+  } catch {
+    return undefined
+  }
 }
 
 const parse = (traceparent: unknown): Tracer.ExternalSpan | undefined =>

@@ -144,12 +144,15 @@ describe("toolspan demo", () => {
     [["report.json"], '"report.json" is not expected here: a file is where --later saves'],
     [["--resume", "missing.json"], "Could not go on with missing.json"],
     [["--resume", "a.txt"], 'it is no conversation that "toolspan demo --later" saved'],
-    [["--later", "missing/file.json"], "Could not save the conversation in missing/file.json"]
+    [["--later", "missing/file.json"], "Could not save the conversation in missing/file.json"],
+    [["--later", "."], "Could not save the conversation in ."]
   ] as const) {
     it.effect(`refuses ${args.join(" ")}`, () =>
       Effect.gen(function* () {
-        const { code, stderr, stdout } = yield* demo(workspace({ "a.txt": "a" }), {}, args)
+        const directory = workspace({ "a.txt": "a" })
+        const { code, stderr, stdout } = yield* demo(directory, {}, args)
         assert.strictEqual(code, 1)
+        assert.deepStrictEqual(readdirSync(directory), ["a.txt"])
         assert.include(stdout + stderr, message)
       })
     )

@@ -35,7 +35,7 @@ export const save = (conversation: SavedConversation, file: string | undefined) 
     const temporary = `${target}.${process.pid}.tmp`
     // Only for the one who asked: it holds what was said.
     yield* fs.writeFileString(temporary, yield* Schema.encodeEffect(File)(conversation), { mode: 0o600 })
-    yield* fs.rename(temporary, target)
+    yield* Effect.onError(fs.rename(temporary, target), () => Effect.ignore(fs.remove(temporary)))
     return target
   }).pipe(
     Effect.mapError((cause) =>
