@@ -6,7 +6,7 @@
  */
 import type * as Fiber from "effect/Fiber"
 import * as Predicate from "effect/Predicate"
-import * as Ending from "./Ending.ts"
+import * as Ending from "../signals/Ending.ts"
 import type { ToolCall } from "./ToolCall.ts"
 
 type AnyFiber = Fiber.Fiber<unknown, unknown>

@@ -20,14 +20,14 @@ import {
   OPERATION_CHAT
 } from "../semconv/Attributes.ts"
 import { propagated } from "../semconv/PropagatedSpan.ts"
-import * as ApprovalTelemetry from "./ApprovalTelemetry.ts"
+import * as ApprovalTelemetry from "../signals/ApprovalTelemetry.ts"
+import * as SpanFailure from "../signals/SpanFailure.ts"
+import { TurnScope } from "../signals/TurnScope.ts"
 import { DecidedCalls } from "./DecidedCalls.ts"
 import type { InstrumentedToolkit, WithHandler } from "./InstrumentedToolkit.ts"
 import type { ObservedToolkits } from "./ObservedToolkits.ts"
-import * as SpanFailure from "./SpanFailure.ts"
 import { Turn } from "./Turn.ts"
 import { TurnContent } from "./TurnContent.ts"
-import { TurnScope } from "./TurnScope.ts"
 import * as TurnTracer from "./TurnTracer.ts"
 import * as View from "./View.ts"
 

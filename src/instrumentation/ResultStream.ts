@@ -8,7 +8,7 @@ import type * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
-import * as Ending from "./Ending.ts"
+import * as Ending from "../signals/Ending.ts"
 import type { ToolCall } from "./ToolCall.ts"
 
 /** The result stream of any tool. */

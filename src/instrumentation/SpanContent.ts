@@ -14,11 +14,11 @@ import {
   ATTR_TOOLSPAN_PRELIMINARY_RESULT,
   EVENT_TOOLSPAN_PRELIMINARY
 } from "../semconv/Attributes.ts"
-import { ContentWriter } from "./ContentWriter.ts"
-import type { Failure } from "./Ending.ts"
-import type { InstrumentedTool } from "./InstrumentedTool.ts"
+import { ContentWriter } from "../signals/ContentWriter.ts"
+import type { Failure } from "../signals/Ending.ts"
+import type { InstrumentedTool } from "../signals/InstrumentedTool.ts"
+import * as ToolMetrics from "../signals/ToolMetrics.ts"
 import type { Options, ToolCallInfo } from "./Options.ts"
-import * as ToolMetrics from "./ToolMetrics.ts"
 
 /** Every method may be called on any span: one that throws is the tracer's matter, and ignored. */
 export class SpanContent {

@@ -32,14 +32,14 @@ import {
 } from "../semconv/Attributes.ts"
 import { propagated } from "../semconv/PropagatedSpan.ts"
 import type { StartAttributes } from "../semconv/SpanStart.ts"
-import * as Ending from "./Ending.ts"
-import { bounded } from "./Identifier.ts"
-import type { InstrumentedTool } from "./InstrumentedTool.ts"
+import * as Ending from "../signals/Ending.ts"
+import { bounded } from "../signals/Identifier.ts"
+import type { InstrumentedTool } from "../signals/InstrumentedTool.ts"
+import * as SpanFailure from "../signals/SpanFailure.ts"
+import type * as ToolMetrics from "../signals/ToolMetrics.ts"
+import * as ToolSpan from "../signals/ToolSpan.ts"
 import type { Options } from "./Options.ts"
 import { SpanContent } from "./SpanContent.ts"
-import * as SpanFailure from "./SpanFailure.ts"
-import type * as ToolMetrics from "./ToolMetrics.ts"
-import * as ToolSpan from "./ToolSpan.ts"
 
 /** What one `handle` was given. */
 export interface Request {

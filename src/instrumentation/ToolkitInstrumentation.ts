@@ -20,7 +20,7 @@ export type Instrumentable =
   | Toolkit.Any
   | { readonly tools: Record<string, Tool.Any>; readonly handle: (...args: never) => unknown }
 
-export { ToolType } from "./InstrumentedTool.ts"
+export { ToolType } from "../signals/InstrumentedTool.ts"
 export type { Options, ToolCallInfo } from "./Options.ts"
 
 /**

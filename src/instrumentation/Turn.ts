@@ -26,15 +26,15 @@ import {
   OTHER,
   type ToolOutcome
 } from "../semconv/Attributes.ts"
-import * as ApprovalTelemetry from "./ApprovalTelemetry.ts"
+import * as ApprovalTelemetry from "../signals/ApprovalTelemetry.ts"
+import * as Ending from "../signals/Ending.ts"
+import { bounded } from "../signals/Identifier.ts"
+import type { InstrumentedTool } from "../signals/InstrumentedTool.ts"
+import type { TurnScope } from "../signals/TurnScope.ts"
 import type { DecidedCalls } from "./DecidedCalls.ts"
-import * as Ending from "./Ending.ts"
-import { bounded } from "./Identifier.ts"
-import type { InstrumentedTool } from "./InstrumentedTool.ts"
 import type { InstrumentedToolkit } from "./InstrumentedToolkit.ts"
 import { ToolCall } from "./ToolCall.ts"
 import type { TurnContent } from "./TurnContent.ts"
-import type { TurnScope } from "./TurnScope.ts"
 
 /** What a turn is begun with. */
 export interface Request {

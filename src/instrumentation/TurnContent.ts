@@ -16,8 +16,8 @@ import {
   ATTR_GEN_AI_SYSTEM_INSTRUCTIONS,
   ATTR_GEN_AI_TOOL_DEFINITIONS
 } from "../semconv/Attributes.ts"
-import { ContentWriter } from "./ContentWriter.ts"
-import { bounded } from "./Identifier.ts"
+import { ContentWriter } from "../signals/ContentWriter.ts"
+import { bounded } from "../signals/Identifier.ts"
 import type { InstrumentedToolkit } from "./InstrumentedToolkit.ts"
 
 /** A part of a message as the conventions have it. */

@@ -23,8 +23,10 @@ const rooms: Readonly<Record<string, Room>> = {
   options: { rooms: [], packages: effectOnly },
   propagation: { rooms: ["semconv", "options"], packages: effectOnly },
   content: { rooms: ["semconv", "options"], packages: effectOnly },
-  instrumentation: { rooms: observing, packages: effectOnly },
-  runtime: { rooms: observing, packages: effectOnly },
+  signals: { rooms: observing, packages: effectOnly },
+  instrumentation: { rooms: ["signals", ...observing], packages: effectOnly },
+  runtime: { rooms: ["signals", ...observing], packages: effectOnly },
+  sqlite: { rooms: ["options"], packages: ["effect", "node:"] },
   terminal: { rooms: ["content", "semconv", "options"], packages: effectOnly },
   testing: { rooms: ["content", "semconv"], packages: effectOnly },
   anthropic: { rooms: ["content", "semconv"], packages: ["effect", "@anthropic-ai/sdk", "node:"] },
@@ -33,11 +35,21 @@ const rooms: Readonly<Record<string, Room>> = {
     packages: ["effect", "@effect/opentelemetry", "@opentelemetry/", "node:"]
   },
   cli: {
-    rooms: [...observing, "instrumentation", "runtime", "terminal", "testing", "anthropic", "sdk"],
+    rooms: [
+      ...observing,
+      "signals",
+      "instrumentation",
+      "runtime",
+      "sqlite",
+      "terminal",
+      "testing",
+      "anthropic",
+      "sdk"
+    ],
     packages: ["effect", "@effect/", "@opentelemetry/", "node:"]
   },
   /** `src/index.ts`, the entry `.`. */
-  "index.ts": { rooms: ["instrumentation", ...observing], packages: effectOnly }
+  "index.ts": { rooms: ["instrumentation", "signals", ...observing], packages: effectOnly }
 }
 
 /** Source text by path below `src/`. */

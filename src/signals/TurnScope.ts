@@ -1,5 +1,5 @@
 /**
- * What all telemetry of one call of a model shares: the scope that it was made in, and the settings.
+ * What all telemetry of one call of a model, or of one stretch of an agent's run, shares: the scope that it was made in, and the settings.
  *
  * A tracer that throws costs the telemetry, never the call.
  */
@@ -11,9 +11,19 @@ import type * as Tracer from "effect/Tracer"
 import * as ContentPolicy from "../content/ContentPolicy.ts"
 import { CurrentAgent, CurrentConversation } from "../propagation/Origin.ts"
 import type { DroppedReason } from "../semconv/Attributes.ts"
-import type { Settings } from "./ToolCall.ts"
 import * as ToolMetrics from "./ToolMetrics.ts"
 import * as ToolSpan from "./ToolSpan.ts"
+
+/** The settings, as far as they matter here; what they leave out is as the scope says. */
+export interface Settings {
+  readonly options: {
+    readonly agentName?: string | undefined
+    readonly conversationId?: string | undefined
+    readonly metrics?: boolean | undefined
+  }
+  /** Undefined: the policy of the scope. */
+  readonly policy: ContentPolicy.Policy | undefined
+}
 
 export class TurnScope {
   readonly tracer: Tracer.Tracer

@@ -17,7 +17,7 @@ import * as ToolMetrics from "./ToolMetrics.ts"
  * `Search.annotate(ToolType, "datastore")`
  */
 export class ToolType extends Context.Service<ToolType, string>()(
-  "toolspan/instrumentation/InstrumentedTool/ToolType"
+  "toolspan/signals/InstrumentedTool/ToolType"
 ) {}
 
 /** One tool, or what stands for every tool that the toolkit lacks. */

@@ -42,7 +42,6 @@ export class ApprovalMemory {
 }
 
 /** The memory of the process. */
-export const CurrentApprovals = Context.Reference<ApprovalMemory>(
-  "toolspan/instrumentation/CurrentApprovals",
-  { defaultValue: () => new ApprovalMemory() }
-)
+export const CurrentApprovals = Context.Reference<ApprovalMemory>("toolspan/signals/CurrentApprovals", {
+  defaultValue: () => new ApprovalMemory()
+})
