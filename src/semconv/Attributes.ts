@@ -73,6 +73,10 @@ export const ATTR_TOOLSPAN_TOOL_PROVIDER_EXECUTED = "toolspan.tool.provider_exec
 export const ATTR_TOOLSPAN_CONTENT_TRUNCATED = "toolspan.content.truncated"
 /** Content of a preliminary result, on the event {@link EVENT_TOOLSPAN_PRELIMINARY}. */
 export const ATTR_TOOLSPAN_PRELIMINARY_RESULT = "toolspan.preliminary.result"
+/** How a stretch of a run ended: one of {@link RunState}. On the span of an agent's run. */
+export const ATTR_TOOLSPAN_RUN_STATE = "toolspan.run.state"
+/** The stretch before this one was lost: its worker was killed, or could not go on. */
+export const ATTR_TOOLSPAN_RUN_RECOVERED = "toolspan.run.recovered"
 /** Why telemetry was dropped: one of {@link DroppedReason}. On the counter only. */
 export const ATTR_TOOLSPAN_DROPPED_REASON = "toolspan.dropped.reason"
 
@@ -87,6 +91,9 @@ export const EVENT_TOOLSPAN_APPROVAL_REQUESTED = "toolspan.approval.requested"
 export const EVENT_TOOLSPAN_TOOL_NOT_STARTED = "toolspan.tool.not_started"
 /** Event on the span of a turn that was not streamed: the provider ran a tool. With tool name, call id and outcome. */
 export const EVENT_TOOLSPAN_TOOL_PROVIDER_EXECUTED = "toolspan.tool.provider_executed"
+
+/** Event on the span of a run: a stored result was given again in place of a second run. With tool name and call id. */
+export const EVENT_TOOLSPAN_TOOL_REPLAYED = "toolspan.tool.replayed"
 
 /** First word of the name of the span that lasts from the asking for an approval to its decision. */
 export const SPAN_TOOL_APPROVAL = "tool_approval"
@@ -104,7 +111,13 @@ export const TOOL_TYPE_EXTENSION = "extension"
 /** Stands for every value that has no bounded name: unknown tools on metrics, errors without a class. */
 export const OTHER = "_OTHER"
 
-/** How a tool call ended. `denied` and `not_started`: it never began, and has no span. */
+/** How a stretch of a run ended. `lost`: it could not go on, and another one will. */
+export type RunState = "finished" | "waiting" | "limit_reached" | "failed" | "cancelled" | "lost"
+
+/**
+ * How a tool call ended. `denied` and `not_started`: it never began, and has no span. `outcome_unknown`: it began, and nobody recorded how it
+ * ended.
+ */
 export type ToolOutcome =
   | "success"
   | "failure"
@@ -116,6 +129,7 @@ export type ToolOutcome =
   | "abandoned"
   | "denied"
   | "not_started"
+  | "outcome_unknown"
 
 /** Why a piece of telemetry was dropped. */
 export type DroppedReason =

@@ -26,6 +26,39 @@ export const WAIT_BUCKETS: ReadonlyArray<number> = [
 /** Calls, doubling from 1 to 128. */
 export const STREAK_BUCKETS: ReadonlyArray<number> = Array.from({ length: 8 }, (_, n) => 2 ** n)
 
+/** Seconds, doubling from 100 ms to 409.6 s: the advice of the conventions for agents. */
+export const AGENT_DURATION_BUCKETS: ReadonlyArray<number> = Array.from(
+  { length: 13 },
+  (_, n) => 0.1 * 2 ** n
+)
+
+/** Calls, doubling from 1 to 128: the advice of the conventions for agents. */
+export const AGENT_CALL_BUCKETS: ReadonlyArray<number> = Array.from({ length: 8 }, (_, n) => 2 ** n)
+
+/** Histogram `gen_ai.invoke_agent.duration`, seconds: how long a stretch of a run took. */
+export const invokeAgentDuration = (attributes: Attributes) =>
+  Metric.histogram("gen_ai.invoke_agent.duration", {
+    description: "Duration of an uninterrupted stretch of an agent's run.",
+    boundaries: AGENT_DURATION_BUCKETS,
+    attributes: { ...attributes, unit: "s" }
+  })
+
+/** Histogram `gen_ai.invoke_agent.tool_calls`, {tool_call}: calls that a stretch of a run handed to tools. */
+export const invokeAgentToolCalls = (attributes: Attributes) =>
+  Metric.histogram("gen_ai.invoke_agent.tool_calls", {
+    description: "Tool calls in an uninterrupted stretch of an agent's run.",
+    boundaries: AGENT_CALL_BUCKETS,
+    attributes: { ...attributes, unit: "{tool_call}" }
+  })
+
+/** Histogram `gen_ai.invoke_agent.inference_calls`, {inference_call}: answers of the model in a stretch of a run. */
+export const invokeAgentInferenceCalls = (attributes: Attributes) =>
+  Metric.histogram("gen_ai.invoke_agent.inference_calls", {
+    description: "Model calls in an uninterrupted stretch of an agent's run.",
+    boundaries: AGENT_CALL_BUCKETS,
+    attributes: { ...attributes, unit: "{inference_call}" }
+  })
+
 /** Histogram `gen_ai.execute_tool.duration`, seconds: how long a call took, from `handle` to the end of its results. */
 export const executeToolDuration = (attributes: Attributes) =>
   Metric.histogram("gen_ai.execute_tool.duration", {

@@ -63,13 +63,15 @@ export const requested = (scope: TurnScope, turn: Tracer.Span, request: Request)
 
 /**
  * Emits the decision, once for each approval in this process. `turn`: the turn that acts on it, which is the parent where the conversation
- * does not tell who asked. Whether this was the first time.
+ * does not tell who asked. `requestedAt` (milliseconds since the epoch): when it was asked, where a store knows; else the conversation tells.
+ * Whether this was the first time.
  */
 export const decided = (
   scope: TurnScope,
   turn: Tracer.Span,
   { approvalId, response, toolCall }: Decided,
-  tool: InstrumentedTool
+  tool: InstrumentedTool,
+  requestedAt?: number
 ): boolean => {
   const asked = ToolCallContext.read(toolCall.options)
   const parent = Result.isSuccess(asked) ? asked.success.span : turn
@@ -77,11 +79,8 @@ export const decided = (
   if (!Context.get(scope.context, CurrentApprovals).decided(key, response.approved)) return false
   const { approver, decidedAt, decision } = Approval.read(response)
   const toolName = nameOnMetrics(tool)
-  const times = timesOf(
-    scope.now(),
-    Result.isSuccess(asked) ? asked.success.requestedAt : undefined,
-    decidedAt
-  )
+  const since = requestedAt ?? (Result.isSuccess(asked) ? asked.success.requestedAt : undefined)
+  const times = timesOf(scope.now(), since, decidedAt)
   const span = scope.open({
     name: tool.tool === undefined ? SPAN_TOOL_APPROVAL : `${SPAN_TOOL_APPROVAL} ${tool.tool.name}`,
     kind: "internal",
@@ -104,9 +103,9 @@ export const decided = (
     content.ended()
   }
   scope.end(span, times.end)
-  if (Result.isFailure(asked)) scope.dropped(asked.failure)
+  if (Result.isFailure(asked) && since === undefined) scope.dropped(asked.failure)
   if (!scope.metrics) return true
-  if (Result.isSuccess(asked))
+  if (since !== undefined)
     Instruments.approvalWait(toolName, decision).updateUnsafe(seconds(times), scope.context)
   Instruments.approvalDecisions(toolName, decision).updateUnsafe(1, scope.context)
   return true

@@ -10,7 +10,8 @@ const phrases: Readonly<Record<string, string>> = {
   invalid_arguments: "The tool's parameters did not decode",
   invalid_result: "The tool's result did not validate",
   defect: "The tool died",
-  unknown_tool: "The toolkit has no such tool"
+  unknown_tool: "The toolkit has no such tool",
+  outcome_unknown: "Nobody recorded how the call ended"
 }
 
 class SpanError extends Error {
@@ -43,3 +44,7 @@ export const ofTurn = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, un
     ? Exit.interrupt()
     : Exit.fail(new SpanError(failure.errorType, "The model failed"))
 }
+
+/** The exit of the span of a stretch of an agent's run that failed. */
+export const ofRun = (errorType: string): Exit.Exit<void, Error> =>
+  Exit.fail(new SpanError(errorType, "The run failed"))

@@ -1,0 +1,122 @@
+/**
+ * Looking on at a run that is worked on somewhere: what happened is read from the store; where it is worked on in this process, the deltas
+ * come as they are made.
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { AgentError, RunNotFound } from "./AgentError.ts"
+import type { AgentEvent } from "./AgentEvent.ts"
+import type { Outcome } from "./Outcome.ts"
+import type { Run, Service as Store } from "./RunStore.ts"
+import type { WorkedOn } from "./WorkedOn.ts"
+
+/** Where to look, and how often to ask the store, in milliseconds. */
+export interface Options {
+  readonly store: Store
+  readonly workedOn: WorkedOn
+  readonly pollInterval: number
+  /** Has the run worked on, if it is due. Is run when nothing can be missed any more. */
+  readonly wake: Effect.Effect<void, AgentError>
+}
+
+/** The events of the present stretch of a run, from its beginning to its end. If the run rests, only how its latest stretch ended. */
+export const stream = (runId: string, options: Options): Stream.Stream<AgentEvent, AgentError> =>
+  Stream.callback(
+    (queue) =>
+      Effect.matchCauseEffect(
+        watch(runId, options, true, (event) => Queue.offerUnsafe(queue, event)),
+        { onSuccess: () => Queue.end(queue), onFailure: (cause) => Queue.failCause(queue, cause) }
+      ),
+    // A slow reader does not hold up the run.
+    { bufferSize: Number.POSITIVE_INFINITY }
+  )
+
+/** How the present stretch ends, or has ended if the run rests. */
+export const outcome = (runId: string, options: Options): Effect.Effect<Outcome, AgentError> =>
+  Effect.scoped(
+    Effect.suspend(() => {
+      let outcome: Outcome | undefined
+      return Effect.flatMap(
+        watch(runId, options, false, (event) => {
+          if (event._tag === "Ended") outcome = event.outcome
+        }),
+        () =>
+          outcome === undefined
+            ? Effect.fail(new AgentError({ reason: new RunNotFound({ runId }) }))
+            : Effect.succeed(outcome)
+      )
+    })
+  )
+
+const isPassing = ({ _tag }: AgentEvent): boolean =>
+  _tag === "TextDelta" || _tag === "ReasoningDelta" || _tag === "ToolCallProgress"
+
+/** How soon an event that is told of here is in the store: asked for so often, with so many milliseconds in between. */
+const TRIES = 200
+const BETWEEN = 5
+
+const watch = (
+  runId: string,
+  { pollInterval, store, wake, workedOn }: Options,
+  deltas: boolean,
+  give: (event: AgentEvent) => void
+): Effect.Effect<void, AgentError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const heard = yield* Queue.unbounded<AgentEvent>()
+    yield* Effect.acquireRelease(
+      Effect.sync(() => workedOn.listen(runId, (event) => Queue.offerUnsafe(heard, event), deltas)),
+      (stop) => Effect.sync(stop)
+    )
+    const past = yield* store.events(runId, 0)
+    const lastEnd = past.findLastIndex(({ event }) => event._tag === "Ended")
+    const run = yield* store.get(runId)
+    const end = past[lastEnd]
+    if (end !== undefined && lastEnd === past.length - 1 && (yield* rests(store, run))) return give(end.event)
+    yield* wake
+    let after = end?.number ?? 0
+    /** Events that the store has told of before this process did. */
+    let ahead = 0
+    const read = Effect.suspend(() =>
+      Effect.map(store.events(runId, after), (events) => {
+        for (const { event, number } of events) {
+          after = number
+          give(event)
+        }
+        ahead += events.length
+        return {
+          some: events.length > 0,
+          ended: events.some(({ event }) => event._tag === "Ended")
+        }
+      })
+    )
+    while (true) {
+      if ((yield* read).ended) return
+      const event = yield* Effect.timeoutOption(Queue.take(heard), pollInterval)
+      if (Option.isNone(event)) ahead = 0
+      else if (isPassing(event.value)) {
+        give(event.value)
+      } else if (ahead > 0) ahead--
+      else {
+        for (let tries = 0; tries < TRIES; tries++) {
+          const { ended, some } = yield* read
+          if (ended) return
+          if (some) break
+          yield* Effect.sleep(BETWEEN)
+        }
+        ahead = Math.max(0, ahead - 1)
+      }
+    }
+  })
+
+/** Whether nothing will happen in the run until somebody says something. */
+const rests = (store: Store, { cancelled, outcome, status }: Run): Effect.Effect<boolean, AgentError> => {
+  if (status === "ended") return Effect.succeed(true)
+  if (status !== "waiting" || cancelled || outcome?._tag !== "Waiting") return Effect.succeed(false)
+  return Effect.map(
+    Effect.forEach(outcome.approvals, ({ approvalId }) => store.approval(approvalId)),
+    (approvals) => approvals.every(({ decided }) => decided === undefined)
+  )
+}

@@ -1,0 +1,138 @@
+/**
+ * What a worker knows of its run and has not written yet; and the writing, one after the other.
+ */
+import type * as Prompt from "effect/ai/Prompt"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
+import type { AgentError } from "./AgentError.ts"
+import type { AgentEvent, Stored } from "./AgentEvent.ts"
+import type { Approval } from "./ApprovalRecord.ts"
+import type { Outcome, Usage } from "./Outcome.ts"
+import type { CallResult, Claim, Progress, Service, Status } from "./RunStore.ts"
+
+export class Journal {
+  readonly runId: string
+  readonly conversation: string
+  readonly epoch: number
+  /** The whole conversation, as it will be. */
+  readonly messages: Array<Prompt.Message>
+  readonly store: Service
+  readonly #emit: (event: AgentEvent) => void
+  /** One write at a time: a later one holds all that an earlier one held. */
+  readonly #permit = Semaphore.makeUnsafe(1)
+  #progress: Progress
+  #since: number
+  #newMessages: Array<Prompt.Message> = []
+  #newApprovals: Array<Approval> = []
+  #newEvents: Array<Stored> = []
+
+  /** `now`: milliseconds since the epoch, when the stretch began. */
+  constructor(
+    store: Service,
+    { messages, run }: Claim,
+    progress: Progress,
+    now: number,
+    emit: (event: AgentEvent) => void
+  ) {
+    this.store = store
+    this.runId = run.runId
+    this.conversation = run.conversation
+    this.epoch = run.epoch
+    this.messages = messages.slice()
+    this.#emit = emit
+    this.#progress = progress
+    this.#since = now
+  }
+
+  get progress(): Progress {
+    return this.#progress
+  }
+
+  /** What an outcome says of the run. */
+  get common(): Effect.Effect<{
+    readonly runId: string
+    readonly conversation: string
+    readonly usage: Usage
+  }> {
+    return Effect.map(Clock.currentTimeMillis, (now) => {
+      const { activeMillis } = this.#progress.usage
+      this.#used({ activeMillis: activeMillis + Math.max(0, now - this.#since) })
+      this.#since = now
+      return { runId: this.runId, conversation: this.conversation, usage: this.#progress.usage }
+    })
+  }
+
+  /** The model has answered. */
+  answered(toolCalls: number, inputTokens: number, outputTokens: number): void {
+    const { usage } = this.#progress
+    this.#used({
+      turns: usage.turns + 1,
+      toolCalls: usage.toolCalls + toolCalls,
+      inputTokens: usage.inputTokens + inputTokens,
+      outputTokens: usage.outputTokens + outputTokens
+    })
+  }
+
+  /** Says something in the conversation. */
+  append(messages: ReadonlyArray<Prompt.Message>): void {
+    this.messages.push(...messages)
+    this.#newMessages.push(...messages)
+  }
+
+  /** Something happened that a store keeps. */
+  event(event: Stored): void {
+    this.stored(event)
+    this.#emit(event)
+  }
+
+  /** The same, to be told here only once it is written. */
+  stored(event: Stored): void {
+    if (this.store.isShared) this.#newEvents.push(event)
+  }
+
+  /** Something happened that is only for whoever looks on here. */
+  passing(event: AgentEvent): void {
+    this.#emit(event)
+  }
+
+  /** The call at this place of the open turn waits for this approval. */
+  asked(place: number, approval: Approval): void {
+    this.#newApprovals.push(approval)
+    this.#progress = { ...this.#progress, asked: { ...this.#progress.asked, [place]: approval.approvalId } }
+    this.event({ _tag: "ApprovalAsked", approval })
+  }
+
+  /** The call at this place of the open turn has its result. */
+  settled(place: number, result: CallResult): void {
+    this.#progress = { ...this.#progress, settled: { ...this.#progress.settled, [place]: result } }
+  }
+
+  /** The open turn is over: its results are in the conversation. */
+  closed(): void {
+    this.#progress = { ...this.#progress, settled: {}, asked: {} }
+  }
+
+  /** Writes all that is not written. */
+  write(status: Status, outcome?: Outcome): Effect.Effect<void, AgentError> {
+    const write = Effect.suspend(() => {
+      const change = {
+        progress: this.#progress,
+        status,
+        outcome,
+        messages: this.#newMessages,
+        approvals: this.#newApprovals,
+        events: this.#newEvents
+      }
+      this.#newMessages = []
+      this.#newApprovals = []
+      this.#newEvents = []
+      return this.store.commit(this.runId, this.epoch, change)
+    })
+    return this.store.isShared ? this.#permit.withPermit(write) : write
+  }
+
+  #used(usage: Partial<Usage>): void {
+    this.#progress = { ...this.#progress, usage: { ...this.#progress.usage, ...usage } }
+  }
+}
