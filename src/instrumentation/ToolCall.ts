@@ -95,7 +95,7 @@ export class ToolCall {
       name: tool.spanName,
       kind: "internal",
       parent,
-      link: parent?.spanId === current?.spanId ? undefined : current,
+      link: origin?.linked === false || parent?.spanId === current?.spanId ? undefined : current,
       startTime: this.#spanTime(this.#startTime),
       attributes: initialAttributes(
         request,

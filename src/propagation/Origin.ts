@@ -22,6 +22,8 @@ export const CurrentConversation = Context.Reference<string | undefined>(
 export interface Origin {
   /** The span of the turn that asked: the tool span becomes its child, in its trace. */
   readonly parent?: Tracer.AnySpan | undefined
+  /** Whether the tool span links to the span under which the call runs; default: if that is another than `parent`. */
+  readonly linked?: boolean | undefined
   /** Id of the approval that let the call run. */
   readonly approvalId?: string | undefined
   /** Which attempt at the same call this is, from 1. */

@@ -150,7 +150,7 @@ export class Calls {
         ...(expiresAfter !== undefined && { expiresAt: now + expiresAfter })
       }
       this.#approvals.set(approval.approvalId, approval)
-      this.#telemetry.asked(approval)
+      this.#telemetry.asked(approval, call)
       this.#journal.asked(place, approval)
     })
   }

@@ -121,10 +121,14 @@ export class RunTelemetry {
     this.#toolCalls++
   }
 
-  asked(approval: Approval): void {
+  asked({ approvalId, toolCallId, toolName }: Approval, toolCall: Prompt.ToolCallPart): void {
+    const tool = this.#tools.of(toolName)
     ApprovalTelemetry.requested(this.#scope, this.#events, {
-      ...approval,
-      tool: this.#tools.of(approval.toolName)
+      approvalId,
+      toolCallId,
+      toolName,
+      tool,
+      toolCall
     })
   }
 
@@ -211,7 +215,13 @@ export class RunTelemetry {
 
   /** Where one call comes from. */
   origin(call: Prompt.ToolCallPart, approvalId: string | undefined, attempt: number): Origin {
-    return { ...(ToolCallContext.origin(call) ?? { parent: this.span }), approvalId, attempt }
+    return {
+      ...(ToolCallContext.origin(call) ?? { parent: this.span }),
+      approvalId,
+      attempt: attempt > 1 ? attempt : undefined,
+      // Asked for in this very stretch: the turn stands below it.
+      linked: this.#turns === 0
+    }
   }
 
   /** The stretch is over. `errorType`: of a failed one. */

@@ -4,6 +4,8 @@
  *
  * Which approvals there are is found by `Turn.ts`, in the parts of an answer, and by `DecidedCalls.ts`, in the conversation.
  */
+
+import type * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as Metric from "effect/Metric"
 import * as Result from "effect/Result"
@@ -37,9 +39,11 @@ export interface Request {
   readonly toolCallId: string
   readonly toolName: string
   readonly tool: InstrumentedTool
+  /** The call, where that tells which span asks, and not the one that the request is said on. */
+  readonly toolCall?: Prompt.ToolCallPart | undefined
 }
 
-/** Emits the request, on the span of the turn that asks. */
+/** Emits the request, on the span of the turn that asks, or of whoever resolves its calls. */
 export const requested = (scope: TurnScope, turn: Tracer.Span, request: Request): void => {
   scope.event(turn, EVENT_TOOLSPAN_APPROVAL_REQUESTED, {
     [ATTR_GEN_AI_TOOL_NAME]: bounded(request.toolName),
@@ -48,7 +52,7 @@ export const requested = (scope: TurnScope, turn: Tracer.Span, request: Request)
   })
   const toolName = nameOnMetrics(request.tool)
   const memory = Context.get(scope.context, CurrentApprovals)
-  const key = keyOf(turn, request)
+  const key = keyOf(request.toolCall === undefined ? turn : askedBy(request.toolCall), request)
   if (!scope.metrics) {
     memory.asked(key, () => undefined)
     return
@@ -75,7 +79,10 @@ export const decided = (
 ): boolean => {
   const asked = ToolCallContext.read(toolCall.options)
   const parent = Result.isSuccess(asked) ? asked.success.span : turn
-  const key = keyOf(Result.isSuccess(asked) ? parent : undefined, { approvalId, toolCallId: toolCall.id })
+  const key = keyOf(Result.isSuccess(asked) ? asked.success.span : undefined, {
+    approvalId,
+    toolCallId: toolCall.id
+  })
   if (!Context.get(scope.context, CurrentApprovals).decided(key, response.approved)) return false
   const { approver, decidedAt, decision } = Approval.read(response)
   const toolName = nameOnMetrics(tool)
@@ -133,6 +140,11 @@ const earlier = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const later = (a: bigint, b: bigint): bigint => (a < b ? b : a)
 
 const seconds = ({ end, start }: Times): number => Number(end - start) / 1e9
+
+const askedBy = ({ options }: Prompt.ToolCallPart): Tracer.AnySpan | undefined => {
+  const asked = ToolCallContext.read(options)
+  return Result.isSuccess(asked) ? asked.success.span : undefined
+}
 
 const nameOnMetrics = ({ tool }: InstrumentedTool): string => tool?.name ?? OTHER
 
