@@ -1,0 +1,698 @@
+/**
+ * The store in a database: SQLite (one file, see `./sqlite`) or Postgres, through whichever `SqlClient` is provided. Several processes may
+ * have it at once.
+ *
+ * Whether a lease is over is told by the clock of the database. Its statements are not traced.
+ */
+import * as Prompt from "effect/ai/Prompt"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as SqlClient from "effect/sql/SqlClient"
+import { SqlError } from "effect/sql/SqlError"
+import type * as Statement from "effect/sql/Statement"
+import * as Check from "../options/Check.ts"
+import {
+  AgentError,
+  AlreadyDecided,
+  ApprovalNotFound,
+  CallNotUnknown,
+  ConversationBusy,
+  DecisionMismatch,
+  type Reason,
+  RunMismatch,
+  RunNotFound,
+  StoreFailed,
+  Superseded
+} from "./AgentError.ts"
+import { Stored } from "./AgentEvent.ts"
+import { Approval } from "./ApprovalRecord.ts"
+import * as CanonicalJson from "./CanonicalJson.ts"
+import * as Limits from "./Limits.ts"
+import { Outcome } from "./Outcome.ts"
+import {
+  type Begun,
+  type CallKey,
+  CallResult,
+  type Change,
+  type Claim,
+  mismatch,
+  type NewRun,
+  noProgress,
+  Progress,
+  type Run,
+  RunStore,
+  type Service,
+  type Status,
+  type UnknownCall,
+  type Verdict
+} from "./RunStore.ts"
+import * as SqlRunSchema from "./SqlRunSchema.ts"
+
+export interface Options {
+  /** How long a worker that says nothing keeps a run; then it is taken for lost. Default 30 seconds. */
+  readonly lease?: Duration.Input | undefined
+}
+
+const checks: Check.Checks<Options> = {
+  lease: ["a duration longer than 0", (value) => (Limits.millis(value) ?? 0) > 0]
+}
+
+/** Makes its tables (`toolspan_…`) if they are not there. Throws an `Error` that names the option that makes no sense. */
+export const layer = (options: Options = {}): Layer.Layer<RunStore, AgentError, SqlClient.SqlClient> => {
+  Check.validate("SqlRunStore.layer", checks, options)
+  const lease = Limits.millis(options.lease) ?? 30_000
+  return Layer.effect(RunStore)(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* guarded("migrate", SqlRunSchema.migrate)
+      return new SqlStore(sql.withoutTransforms(), lease).service
+    })
+  )
+}
+
+/** A row that cannot be read: the table, and which row. */
+class Damaged extends Error {}
+
+/** Somebody else was first: to be looked at again. */
+class Again extends Error {}
+
+/** Failures of the database as ours; deadlocks and the like are tried again. */
+const guarded = <A, E, R>(
+  operation: string,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, AgentError, R> =>
+  effect.pipe(
+    Effect.retry({
+      schedule: Schedule.exponential("10 millis").pipe(Schedule.jittered),
+      times: 5,
+      while: (error) =>
+        error instanceof Again ||
+        (error instanceof SqlError && error.isRetryable && error.reason._tag !== "ConnectionError")
+    }),
+    Effect.mapError((error) =>
+      error instanceof AgentError
+        ? error
+        : new AgentError({ reason: new StoreFailed({ operation, cause: error }) })
+    ),
+    Effect.withTracerEnabled(false)
+  )
+
+const refuse = (reason: Reason): Effect.Effect<never, AgentError> => Effect.fail(new AgentError({ reason }))
+
+/** How many rows one statement inserts: each database has a limit of parameters. */
+const ROWS = 1000
+
+const json = <A>(codec: Schema.Codec<A, unknown>) => {
+  const text = Schema.fromJsonString(Schema.toCodecJson(codec))
+  const decode = Schema.decodeUnknownSync(text)
+  const encode = Schema.encodeSync(text)
+  return {
+    encode: (value: A): string => encode(value),
+    decode: (value: unknown, table: string, id: string): A => {
+      try {
+        return decode(value)
+      } catch (cause) {
+        throw new Damaged(`table ${table}, row "${id}" cannot be read`, { cause })
+      }
+    }
+  }
+}
+
+const Decided = Schema.Struct({
+  decision: Schema.Literals(["approved", "denied", "expired"]),
+  at: Schema.Number,
+  approver: Schema.optionalKey(Schema.String),
+  reason: Schema.optionalKey(Schema.String)
+})
+const messageJson = json(Prompt.Message)
+const progressJson = json(Progress)
+const outcomeJson = json(Outcome)
+const resultJson = json(CallResult)
+const approvalJson = json(Approval)
+const decidedJson = json(Decided)
+const eventJson = json(Stored)
+/** Names that a model makes: any text at all, which Postgres takes only escaped. */
+const nameJson = json(Schema.String)
+
+interface RunRow {
+  readonly run_id: string
+  readonly conversation: string
+  readonly agent: string
+  readonly status: Status
+  readonly epoch: number
+  readonly due_at: number | null
+  readonly woken: number
+  readonly cancelled: number
+  readonly progress: string
+  readonly outcome: string | null
+  readonly now: number
+}
+
+interface CallRow {
+  readonly conversation: string
+  readonly tool_call_id: string
+  readonly tool_name: string
+  readonly arguments: string
+  readonly run_id: string
+  readonly epoch: number
+  readonly attempt: number
+  readonly status: "started" | "ended" | "unknown"
+  readonly started_at: number
+  readonly result: string | null
+  readonly resolved: string | null
+}
+
+interface ApprovalRow {
+  readonly approval_id: string
+  readonly run_id: string
+  readonly expires_at: number | null
+  readonly approval: string
+  readonly decided: string | null
+  readonly now: number
+}
+
+const toRun = (row: RunRow): Run => ({
+  runId: row.run_id,
+  conversation: row.conversation,
+  agent: row.agent,
+  status: row.status,
+  epoch: row.epoch,
+  progress: progressJson.decode(row.progress, "toolspan_runs", row.run_id),
+  outcome: row.outcome === null ? undefined : outcomeJson.decode(row.outcome, "toolspan_runs", row.run_id),
+  cancelled: row.cancelled === 1
+})
+
+/** The approval as it stands now: one that nobody has decided in time is expired, whether that was written or not. */
+const toApproval = (row: ApprovalRow): Approval => {
+  const approval = approvalJson.decode(row.approval, "toolspan_approvals", row.approval_id)
+  if (row.decided !== null) {
+    return { ...approval, decided: decidedJson.decode(row.decided, "toolspan_approvals", row.approval_id) }
+  }
+  return row.expires_at !== null && row.expires_at <= row.now
+    ? { ...approval, decided: { decision: "expired", at: row.expires_at } }
+    : approval
+}
+
+const toResult = (row: CallRow, text: string | null): CallResult | undefined =>
+  text === null
+    ? undefined
+    : resultJson.decode(text, "toolspan_calls", `${row.conversation}/${row.tool_call_id}`)
+
+class SqlStore {
+  readonly #sql: SqlClient.SqlClient
+  readonly #lease: number
+  /** The time by the clock of the database, as an expression. */
+  readonly #now: Statement.Fragment
+  /** Locks the rows that are read. SQLite has the whole file locked by then. */
+  readonly #forUpdate: Statement.Fragment
+
+  constructor(sql: SqlClient.SqlClient, lease: number) {
+    this.#sql = sql
+    this.#lease = lease
+    this.#now = sql.onDialectOrElse({
+      pg: () => sql.literal("(EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::double precision"),
+      orElse: () => sql.literal("(unixepoch('subsec') * 1000.0)")
+    })
+    this.#forUpdate = sql.onDialectOrElse({
+      pg: () => sql.literal(" FOR UPDATE"),
+      orElse: () => sql.literal("")
+    })
+  }
+
+  get service(): Service {
+    const sql = this.#sql
+    /** All or nothing. */
+    const transaction = <A, E>(operation: string, effect: Effect.Effect<A, E>) =>
+      guarded(operation, sql.withTransaction(effect))
+    return {
+      isShared: true,
+      leaseMillis: this.#lease,
+      begin: (run) => transaction("begin", this.#begin(run)),
+      get: (runId) =>
+        guarded(
+          "get",
+          Effect.flatMap(this.#row(runId), (row) => reading(() => toRun(row)))
+        ),
+      claim: (runId) => transaction("claim", this.#claim(runId)),
+      commit: (runId, epoch, change) => transaction("commit", this.#commit(runId, epoch, change)),
+      renew: (runId, epoch) =>
+        guarded(
+          "renew",
+          Effect.gen({ self: this }, function* () {
+            const [row] = yield* sql<{
+              cancelled: number
+            }>`UPDATE toolspan_runs SET due_at = ${this.#now} + ${this.#lease}
+              WHERE run_id = ${runId} AND epoch = ${epoch} AND status = 'running' RETURNING cancelled`
+            return row === undefined ? "superseded" : row.cancelled === 1 ? "cancelled" : "holds"
+          })
+        ),
+      release: (runId, epoch) =>
+        guarded(
+          "release",
+          Effect.asVoid(
+            sql`UPDATE toolspan_runs SET due_at = 0 WHERE run_id = ${runId} AND epoch = ${epoch} AND status = 'running'`
+          )
+        ),
+      cancel: (runId) => transaction("cancel", this.#cancel(runId)),
+      due: (agents) => guarded("due", this.#due(agents)),
+      messages: (conversation) => guarded("messages", this.#messages(conversation)),
+      events: (runId, after) =>
+        guarded(
+          "events",
+          Effect.flatMap(
+            sql<{ number: number; event: string }>`SELECT number, event FROM toolspan_events
+              WHERE run_id = ${runId} AND number > ${after} ORDER BY number`,
+            (rows) =>
+              reading(() =>
+                rows.map(({ event, number }) => ({
+                  number,
+                  event: eventJson.decode(event, "toolspan_events", `${runId}/${number}`)
+                }))
+              )
+          )
+        ),
+      beginCall: (runId, epoch, key, rerun) =>
+        transaction("beginCall", this.#beginCall(runId, epoch, key, rerun)),
+      endCall: (key, attempt, result) => guarded("endCall", this.#settleCall(key, attempt, "ended", result)),
+      giveUpCall: (key, attempt, result) =>
+        guarded("giveUpCall", this.#settleCall(key, attempt, "unknown", result)),
+      unknownCalls: guarded(
+        "unknownCalls",
+        Effect.flatMap(
+          sql<CallRow>`SELECT * FROM toolspan_calls WHERE status = 'unknown' ORDER BY started_at`,
+          (rows) => reading(() => rows.map(toUnknown))
+        )
+      ),
+      resolveCall: (conversation, toolCallId, result) =>
+        guarded(
+          "resolveCall",
+          Effect.flatMap(
+            sql`UPDATE toolspan_calls SET resolved = ${resultJson.encode(result)}
+              WHERE conversation = ${conversation} AND tool_call_id = ${toolCallId} AND status = 'unknown' AND resolved IS NULL
+              RETURNING run_id`,
+            (rows) =>
+              rows.length === 1 ? Effect.void : refuse(new CallNotUnknown({ conversation, toolCallId }))
+          )
+        ),
+      approval: (approvalId) => guarded("approval", this.#approval(approvalId)),
+      pending: guarded(
+        "pending",
+        Effect.flatMap(
+          sql<ApprovalRow>`SELECT *, ${this.#now} AS now FROM toolspan_approvals
+            WHERE decided IS NULL AND (expires_at IS NULL OR expires_at > ${this.#now}) ORDER BY requested_at, approval_id`,
+          (rows) => reading(() => rows.map(toApproval))
+        )
+      ),
+      waiting: guarded(
+        "waiting",
+        Effect.flatMap(
+          sql<{ tool_name: string; count: number; oldest: number }>`SELECT tool_name,
+            CAST(COUNT(*) AS INTEGER) AS count, MIN(requested_at) AS oldest FROM toolspan_approvals
+            WHERE decided IS NULL AND (expires_at IS NULL OR expires_at > ${this.#now}) GROUP BY tool_name`,
+          (rows) =>
+            reading(() =>
+              rows.map(({ count, oldest, tool_name }) => ({
+                toolName: nameJson.decode(tool_name, "toolspan_approvals", tool_name),
+                count,
+                oldest
+              }))
+            )
+        )
+      ),
+      decide: (approvalId, verdict) => transaction("decide", this.#decide(approvalId, verdict))
+    }
+  }
+
+  #begin(run: NewRun): Effect.Effect<Run, SqlError | AgentError | Damaged | Again> {
+    const sql = this.#sql
+    const { agent, approvals = [], asked = {}, caller, conversation, runId } = run
+    return Effect.gen({ self: this }, function* () {
+      const [before] =
+        yield* sql<RunRow>`SELECT *, ${this.#now} AS now FROM toolspan_runs WHERE run_id = ${runId}`
+      if (before !== undefined) {
+        if (before.agent !== agent) return yield* refuse(new RunMismatch({ runId, field: "agent" }))
+        if (before.conversation !== conversation) {
+          return yield* refuse(new RunMismatch({ runId, field: "conversation" }))
+        }
+        return yield* reading(() => toRun(before))
+      }
+      const progress: Progress = { ...noProgress, asked, ...(caller !== undefined && { caller }) }
+      // Two that begin at once: the second waits here for the first, and finds the index or the key taken.
+      const inserted = yield* sql`INSERT INTO toolspan_runs ${sql.insert({
+        run_id: runId,
+        conversation,
+        agent,
+        status: "ready",
+        epoch: 0,
+        due_at: 0,
+        woken: 0,
+        cancelled: 0,
+        progress: progressJson.encode(progress),
+        outcome: null
+      })} ON CONFLICT DO NOTHING RETURNING run_id`
+      if (inserted.length === 0) {
+        const [active] = yield* sql<{
+          run_id: string
+        }>`SELECT run_id FROM toolspan_runs WHERE conversation = ${conversation} AND status <> 'ended'`
+        return active === undefined || active.run_id === runId
+          ? yield* Effect.fail(new Again())
+          : yield* refuse(new ConversationBusy({ conversation, runId: active.run_id }))
+      }
+      yield* this.#append(conversation, run.messages)
+      yield* this.#ask(approvals)
+      return yield* reading(() => ({
+        runId,
+        conversation,
+        agent,
+        status: "ready" as const,
+        epoch: 0,
+        progress,
+        outcome: undefined,
+        cancelled: false
+      }))
+    })
+  }
+
+  #row(runId: string, lock?: "lock") {
+    return Effect.flatMap(
+      this.#sql<RunRow>`SELECT *, ${this.#now} AS now FROM toolspan_runs WHERE run_id = ${runId}${
+        lock === undefined ? this.#sql.literal("") : this.#forUpdate
+      }`,
+      ([row]) => (row === undefined ? refuse(new RunNotFound({ runId })) : Effect.succeed(row))
+    )
+  }
+
+  #claim(runId: string) {
+    const sql = this.#sql
+    return Effect.gen({ self: this }, function* () {
+      const row = yield* this.#row(runId, "lock")
+      const approvals = yield* sql<ApprovalRow>`SELECT *, ${this.#now} AS now FROM toolspan_approvals
+        WHERE run_id = ${runId} ORDER BY requested_at, approval_id`
+      const late = approvals.filter(
+        ({ decided, expires_at }) => decided === null && expires_at !== null && expires_at <= row.now
+      )
+      for (const { approval_id, expires_at } of late) {
+        yield* sql`UPDATE toolspan_approvals SET decided = ${decidedJson.encode({ decision: "expired", at: expires_at ?? row.now })}
+          WHERE approval_id = ${approval_id}`
+      }
+      const { status } = row
+      const taken =
+        status === "ready" ||
+        (status === "waiting" && (row.woken === 1 || row.cancelled === 1 || late.length > 0)) ||
+        (status === "running" && (row.due_at ?? 0) <= row.now)
+      if (taken) {
+        yield* sql`UPDATE toolspan_runs SET status = 'running', epoch = ${row.epoch + 1}, woken = 0,
+          due_at = ${this.#now} + ${this.#lease} WHERE run_id = ${runId}`
+      }
+      const messages = taken ? yield* this.#messages(row.conversation) : []
+      return yield* reading((): Claim => {
+        const run = toRun(row)
+        return {
+          run: taken ? { ...run, status: "running", epoch: row.epoch + 1 } : run,
+          taken,
+          found: status,
+          messages,
+          approvals: approvals.map(toApproval)
+        }
+      })
+    })
+  }
+
+  #commit(runId: string, epoch: number, change: Change): Effect.Effect<void, SqlError | AgentError> {
+    const sql = this.#sql
+    const { approvals = [], events = [], messages = [], outcome, progress, status } = change
+    return Effect.gen({ self: this }, function* () {
+      const row = yield* this.#row(runId, "lock")
+      if (row.epoch !== epoch || row.status !== "running") return yield* refuse(new Superseded({ runId }))
+      yield* this.#ask(approvals)
+      if (status === "ended") {
+        const decided = decidedJson.encode({ decision: "expired", at: row.now })
+        yield* sql`UPDATE toolspan_approvals SET decided = ${decided} WHERE run_id = ${runId} AND decided IS NULL`
+      }
+      // What was decided while it ran is found by whoever takes it next; so is what expires.
+      const dueAt =
+        status === "running"
+          ? sql`${this.#now} + ${this.#lease}`
+          : status === "ready" || (status === "waiting" && row.woken === 1)
+            ? sql`0`
+            : status === "waiting"
+              ? sql`(SELECT MIN(expires_at) FROM toolspan_approvals WHERE run_id = ${runId} AND decided IS NULL)`
+              : sql`NULL`
+      yield* sql`UPDATE toolspan_runs SET status = ${status}, progress = ${progressJson.encode(progress)},
+        outcome = ${outcome === undefined ? row.outcome : outcomeJson.encode(outcome)}, due_at = ${dueAt}
+        WHERE run_id = ${runId}`
+      yield* this.#append(row.conversation, messages)
+      if (events.length > 0) {
+        const [last] = yield* sql<{
+          number: number | null
+        }>`SELECT MAX(number) AS number FROM toolspan_events WHERE run_id = ${runId}`
+        const first = (last?.number ?? 0) + 1
+        yield* this.#insert(
+          "toolspan_events",
+          events.map((event, index) => ({
+            run_id: runId,
+            number: first + index,
+            event: eventJson.encode(event)
+          }))
+        )
+      }
+    })
+  }
+
+  #cancel(runId: string) {
+    const sql = this.#sql
+    return Effect.gen({ self: this }, function* () {
+      const { status } = yield* this.#row(runId, "lock")
+      if (status === "ended") return false
+      yield* status === "waiting"
+        ? sql`UPDATE toolspan_runs SET cancelled = 1, status = 'ready', due_at = 0 WHERE run_id = ${runId}`
+        : sql`UPDATE toolspan_runs SET cancelled = 1 WHERE run_id = ${runId}`
+      return true
+    })
+  }
+
+  #due(agents: ReadonlyArray<string>) {
+    const sql = this.#sql
+    if (agents.length === 0) return Effect.succeed([])
+    return Effect.flatMap(
+      sql<RunRow>`SELECT *, ${this.#now} AS now FROM toolspan_runs
+        WHERE due_at <= ${this.#now} AND ${sql.in("agent", agents)} ORDER BY due_at LIMIT ${DUE_AT_ONCE}`,
+      (rows) => reading(() => rows.map(toRun))
+    )
+  }
+
+  #messages(conversation: string) {
+    return Effect.flatMap(
+      this.#sql<{ position: number; message: string }>`SELECT position, message FROM toolspan_messages
+        WHERE conversation = ${conversation} ORDER BY position`,
+      (rows) =>
+        reading(() =>
+          rows.map(({ message, position }) =>
+            messageJson.decode(message, "toolspan_messages", `${conversation}/${position}`)
+          )
+        )
+    )
+  }
+
+  #append(conversation: string, messages: ReadonlyArray<Prompt.Message>) {
+    if (messages.length === 0) return Effect.void
+    return Effect.flatMap(
+      this.#sql<{
+        position: number | null
+      }>`SELECT MAX(position) AS position FROM toolspan_messages WHERE conversation = ${conversation}`,
+      ([last]) => {
+        const first = (last?.position ?? -1) + 1
+        return this.#insert(
+          "toolspan_messages",
+          messages.map((message, index) => ({
+            conversation,
+            position: first + index,
+            message: messageJson.encode(message)
+          }))
+        )
+      }
+    )
+  }
+
+  #ask(approvals: ReadonlyArray<Approval>) {
+    return this.#insert(
+      "toolspan_approvals",
+      approvals.map((approval) => {
+        const { approvalId, decided, expiresAt, requestedAt, runId, toolName, ...rest } = approval
+        return {
+          approval_id: approvalId,
+          run_id: runId,
+          tool_name: nameJson.encode(toolName),
+          requested_at: requestedAt,
+          expires_at: expiresAt ?? null,
+          approval: approvalJson.encode({
+            approvalId,
+            runId,
+            toolName,
+            requestedAt,
+            ...rest,
+            ...(expiresAt !== undefined && { expiresAt })
+          }),
+          decided: decided === undefined ? null : decidedJson.encode(decided)
+        }
+      })
+    )
+  }
+
+  #insert(table: string, rows: ReadonlyArray<Record<string, unknown>>) {
+    const sql = this.#sql
+    const chunks = Array.from({ length: Math.ceil(rows.length / ROWS) }, (_, index) =>
+      rows.slice(index * ROWS, (index + 1) * ROWS)
+    )
+    return Effect.forEach(
+      chunks,
+      ([first, ...others]): Effect.Effect<unknown, SqlError> =>
+        first === undefined ? Effect.void : sql`INSERT INTO ${sql(table)} ${sql.insert([first, ...others])}`,
+      { discard: true }
+    )
+  }
+
+  #beginCall(runId: string, epoch: number, key: CallKey, rerun: number | undefined) {
+    const sql = this.#sql
+    const { arguments: args, conversation, toolCallId } = key
+    const toolName = nameJson.encode(key.toolName)
+    return Effect.gen({ self: this }, function* () {
+      const run = yield* this.#row(runId, "lock")
+      if (run.epoch !== epoch || run.status !== "running") return yield* refuse(new Superseded({ runId }))
+      const inserted = yield* sql`INSERT INTO toolspan_calls ${sql.insert({
+        conversation,
+        tool_call_id: toolCallId,
+        tool_name: toolName,
+        arguments: args,
+        run_id: runId,
+        epoch,
+        attempt: 1,
+        status: "started",
+        started_at: run.now,
+        result: null,
+        resolved: null
+      })} ON CONFLICT DO NOTHING RETURNING attempt`
+      if (inserted.length === 1) return { _tag: "Run", attempt: 1 } satisfies Begun
+      const [call] = yield* sql<CallRow>`SELECT * FROM toolspan_calls
+        WHERE conversation = ${conversation} AND tool_call_id = ${toolCallId}${this.#forUpdate}`
+      if (call === undefined)
+        return yield* Effect.fail(new Damaged(`call "${toolCallId}" is there, and is not`))
+      if (call.tool_name !== toolName || call.arguments !== args) {
+        return yield* reading(
+          (): Begun => ({
+            _tag: "Conflict",
+            toolName: nameJson.decode(call.tool_name, "toolspan_calls", `${conversation}/${toolCallId}`),
+            arguments: call.arguments
+          })
+        )
+      }
+      if (call.status !== "started") {
+        return yield* reading((): Begun => {
+          const result = toResult(call, call.resolved ?? call.result)
+          if (result === undefined) throw new Damaged(`call "${toolCallId}" has ended without a result`)
+          return { _tag: "Replay", result }
+        })
+      }
+      const [holder] =
+        yield* sql<RunRow>`SELECT *, ${this.#now} AS now FROM toolspan_runs WHERE run_id = ${call.run_id}`
+      const isMine = call.run_id === runId && call.epoch === epoch
+      const isLost =
+        holder === undefined ||
+        holder.epoch !== call.epoch ||
+        holder.status !== "running" ||
+        (!isMine && (holder.due_at ?? 0) <= holder.now)
+      if (rerun === call.attempt && (isMine || isLost)) {
+        yield* sql`UPDATE toolspan_calls SET run_id = ${runId}, epoch = ${epoch}, attempt = ${call.attempt + 1},
+          started_at = ${run.now} WHERE conversation = ${conversation} AND tool_call_id = ${toolCallId}`
+        return { _tag: "Run", attempt: call.attempt + 1 } satisfies Begun
+      }
+      return isLost
+        ? ({ _tag: "Lost", attempt: call.attempt, startedAt: call.started_at } satisfies Begun)
+        : ({ _tag: "Busy" } satisfies Begun)
+    }) as Effect.Effect<Begun, SqlError | AgentError | Damaged>
+  }
+
+  #settleCall(
+    { conversation, toolCallId }: CallKey,
+    attempt: number,
+    status: "ended" | "unknown",
+    result: CallResult
+  ) {
+    return Effect.map(
+      this.#sql`UPDATE toolspan_calls SET status = ${status}, result = ${resultJson.encode(result)}
+        WHERE conversation = ${conversation} AND tool_call_id = ${toolCallId} AND attempt = ${attempt} AND status = 'started'
+        RETURNING attempt`,
+      (rows) => rows.length === 1
+    )
+  }
+
+  #approval(approvalId: string) {
+    return Effect.flatMap(
+      this
+        .#sql<ApprovalRow>`SELECT *, ${this.#now} AS now FROM toolspan_approvals WHERE approval_id = ${approvalId}`,
+      ([row]) =>
+        row === undefined ? refuse(new ApprovalNotFound({ approvalId })) : reading(() => toApproval(row))
+    )
+  }
+
+  #decide(approvalId: string, { approver, decision, reason, ...seen }: Verdict) {
+    const sql = this.#sql
+    return Effect.gen({ self: this }, function* () {
+      const { runId } = yield* this.#approval(approvalId)
+      // The run first, as everybody does: then what was decided is known.
+      const run = yield* this.#row(runId, "lock")
+      const approval = yield* this.#approval(approvalId)
+      const { decided } = approval
+      if (decided !== undefined) {
+        return yield* refuse(
+          new AlreadyDecided({
+            approvalId,
+            decision: decided.decision,
+            ...(decided.approver !== undefined && { approver: decided.approver })
+          })
+        )
+      }
+      const field = mismatch(approval, { decision, ...seen }, CanonicalJson.stringify)
+      if (field !== undefined) return yield* refuse(new DecisionMismatch({ approvalId, field }))
+      const now = {
+        decision,
+        at: run.now,
+        ...(approver !== undefined && { approver }),
+        ...(reason !== undefined && { reason })
+      }
+      yield* sql`UPDATE toolspan_approvals SET decided = ${decidedJson.encode(now)} WHERE approval_id = ${approvalId}`
+      yield* run.status === "waiting"
+        ? sql`UPDATE toolspan_runs SET woken = 1, due_at = 0 WHERE run_id = ${runId}`
+        : sql`UPDATE toolspan_runs SET woken = 1 WHERE run_id = ${runId}`
+      return { ...approval, decided: now }
+    })
+  }
+}
+
+/** How many runs one look gives. */
+const DUE_AT_ONCE = 100
+
+/** Reads rows; one that is damaged is a failure that names it. */
+const reading = <A>(read: () => A): Effect.Effect<A, Damaged> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(read())
+    } catch (error) {
+      if (error instanceof Damaged) return Effect.fail(error)
+      throw error
+    }
+  })
+
+const toUnknown = (row: CallRow): UnknownCall => ({
+  conversation: row.conversation,
+  toolCallId: row.tool_call_id,
+  toolName: nameJson.decode(row.tool_name, "toolspan_calls", `${row.conversation}/${row.tool_call_id}`),
+  arguments: row.arguments,
+  runId: row.run_id,
+  startedAt: row.started_at,
+  attempt: row.attempt,
+  resolved: toResult(row, row.resolved)
+})
