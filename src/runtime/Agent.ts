@@ -12,11 +12,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import * as Check from "../options/Check.ts"
 import type { AgentError } from "./AgentError.ts"
 import type { AgentEvent } from "./AgentEvent.ts"
 import { AgentRuntime } from "./AgentRuntime.ts"
 import * as Conversation from "./Conversation.ts"
 import * as Definition from "./Definition.ts"
+import * as Id from "./Id.ts"
 import type { Outcome } from "./Outcome.ts"
 import type { NewRun } from "./RunStore.ts"
 import * as RunTelemetry from "./RunTelemetry.ts"
@@ -30,7 +32,7 @@ export interface Options<Tools extends Record<string, Tool.Any>, E, R> extends D
   readonly toolkit: Toolkit.WithHandler<Tools> | Effect.Effect<Toolkit.WithHandler<Tools>, E, R>
 }
 
-/** What is said to an agent. */
+/** What is said to an agent. An input that makes no sense is a defect that says why. */
 export interface Input {
   /** Appended to the conversation. Approvals of calls in it, and decisions on them, count as they do upstream: take them from nobody as they are. */
   readonly prompt: Prompt.RawInput
@@ -95,8 +97,9 @@ export const make = <Tools extends Record<string, Tool.Any>, E = never, R = neve
 
 const newRun = (agent: string, input: Input): Effect.Effect<NewRun> =>
   Effect.withFiber((fiber) =>
-    Effect.sync(() =>
-      Conversation.take(
+    Effect.sync(() => {
+      Check.validate(`Agent "${agent}"`, inputChecks, input)
+      return Conversation.take(
         {
           runId: input.runId ?? crypto.randomUUID(),
           conversation: input.conversation ?? crypto.randomUUID(),
@@ -106,5 +109,11 @@ const newRun = (agent: string, input: Input): Effect.Effect<NewRun> =>
         },
         fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
       )
-    )
+    })
   )
+
+const inputChecks: Check.Checks<Input> = {
+  prompt: ["text or messages", (value) => typeof value === "string" || typeof value === "object"],
+  conversation: [Id.ALLOWED, Id.isValid],
+  runId: [Id.ALLOWED, Id.isValid]
+}

@@ -16,6 +16,7 @@ import * as ApprovalPolicy from "./ApprovalPolicy.ts"
 import type { Approval } from "./ApprovalRecord.ts"
 import * as CanonicalJson from "./CanonicalJson.ts"
 import { mayRunAgain, toolOf, type Worker } from "./Definition.ts"
+import * as Id from "./Id.ts"
 import type { Journal } from "./Journal.ts"
 import * as Results from "./Results.ts"
 import type { CallKey, CallResult } from "./RunStore.ts"
@@ -114,12 +115,14 @@ export class Calls {
       this.#telemetry.notStarted(call)
       return this.#settle(place, call, Results.interrupted("The run has reached its limit of tool calls"))
     }
-    if (call.id === "") {
+    if (!Id.isValid(call.id)) {
       this.#telemetry.notStarted(call)
       return this.#settle(
         place,
         call,
-        Results.refused("The call has no id, so it cannot be run once: call again, with an id")
+        Results.refused(
+          `${call.id === "" ? "The call has no id" : "The id of the call is not valid"}, so it cannot be run once: call again, with an id of ${Id.ALLOWED}`
+        )
       )
     }
     const tool = toolOf(this.#worker.toolkit, call.name)

@@ -54,6 +54,12 @@ export const layer = (options: Options = {}): Layer.Layer<AgentRuntime, never, R
   )
 }
 
+/**
+ * The engine without its spans: it would have one for each statement of its storage. The spans of runs are not the engine's, and stay.
+ */
+export const untraced = <A, E, R>(engine: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
+  engine.pipe(Layer.provide(Layer.succeed(References.TracerEnabled, false)))
+
 /** The workflow of an agent's stretches. `wake` tells one execution from the next. */
 const workflowOf = (agent: string) =>
   Workflow.make(`toolspan/${agent}`, {

@@ -8,7 +8,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { AgentError, RunNotFound } from "./AgentError.ts"
-import type { AgentEvent } from "./AgentEvent.ts"
+import type { AgentEvent, Stored } from "./AgentEvent.ts"
 import type { Outcome } from "./Outcome.ts"
 import type { Run, Service as Store } from "./RunStore.ts"
 import type { WorkedOn } from "./WorkedOn.ts"
@@ -77,36 +77,37 @@ const watch = (
     if (end !== undefined && lastEnd === past.length - 1 && (yield* rests(store, run))) return give(end.event)
     yield* wake
     let after = end?.number ?? 0
-    /** Events that the store has told of before this process did. */
-    let ahead = 0
+    /** Events of the store that were not given yet. */
+    const known: Array<Stored> = []
     const read = Effect.suspend(() =>
       Effect.map(store.events(runId, after), (events) => {
         for (const { event, number } of events) {
           after = number
-          give(event)
-        }
-        ahead += events.length
-        return {
-          some: events.length > 0,
-          ended: events.some(({ event }) => event._tag === "Ended")
+          known.push(event)
         }
       })
     )
+    /** Gives so many of them; whether the last of all was among them. */
+    const giveKnown = (count: number): boolean =>
+      known.splice(0, count).some((event) => {
+        give(event)
+        return event._tag === "Ended"
+      })
     while (true) {
-      if ((yield* read).ended) return
       const event = yield* Effect.timeoutOption(Queue.take(heard), pollInterval)
-      if (Option.isNone(event)) ahead = 0
-      else if (isPassing(event.value)) {
+      if (Option.isNone(event)) {
+        // It is worked on elsewhere, if at all.
+        yield* read
+        if (giveKnown(known.length)) return
+      } else if (isPassing(event.value)) {
         give(event.value)
-      } else if (ahead > 0) ahead--
-      else {
-        for (let tries = 0; tries < TRIES; tries++) {
-          const { ended, some } = yield* read
-          if (ended) return
-          if (some) break
-          yield* Effect.sleep(BETWEEN)
+      } else {
+        for (let tries = 0; known.length === 0 && tries < TRIES; tries++) {
+          if (tries > 0) yield* Effect.sleep(BETWEEN)
+          yield* read
         }
-        ahead = Math.max(0, ahead - 1)
+        // What is told here is one event in the store; the last one has all others before it.
+        if (giveKnown(event.value._tag === "Ended" ? known.length : 1)) return
       }
     }
   })

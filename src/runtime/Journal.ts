@@ -113,7 +113,7 @@ export class Journal {
     this.#progress = { ...this.#progress, settled: {}, asked: {} }
   }
 
-  /** Writes all that is not written. */
+  /** Writes all that is not written; whoever stops the run waits for it. */
   write(status: Status, outcome?: Outcome): Effect.Effect<void, AgentError> {
     const write = Effect.suspend(() => {
       const change = {
@@ -127,7 +127,7 @@ export class Journal {
       this.#newMessages = []
       this.#newApprovals = []
       this.#newEvents = []
-      return this.store.commit(this.runId, this.epoch, change)
+      return Effect.uninterruptible(this.store.commit(this.runId, this.epoch, change))
     })
     return this.store.isShared ? this.#permit.withPermit(write) : write
   }
