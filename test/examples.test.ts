@@ -36,6 +36,7 @@ const expected: Readonly<Record<string, { readonly stdout: string; readonly tree
       ].join("\n"),
       tree: ["⊘ approval delete_all (denied by ada@example.com"]
     },
+    "agent.ts": { stdout: "Finished\n" },
     "own-opentelemetry.ts": { stdout: 'execute_tool refund {"order":"A-17","apiKey":"[REDACTED]"}\n' },
     "test-your-telemetry.ts": { stdout: "The trace is as expected.\n" }
   }
@@ -51,6 +52,15 @@ describe("examples", () => {
     for (const file of files) {
       assert.isBelow(readFileSync(`${Program.root}examples/${file}`, "utf8").split("\n").length, 60)
     }
+  })
+
+  it("agent.ts is what docs/runtime.md shows", () => {
+    const read = (file: string) => readFileSync(`${Program.root}${file}`, "utf8")
+    const [, shown] = read("docs/runtime.md").split("```")
+    assert.strictEqual(
+      shown?.slice("ts\n".length),
+      read("examples/agent.ts").replace(/^\/\*\*[\s\S]*?\*\/\n/, "")
+    )
   })
 
   for (const [file, { stdout, tree }] of Object.entries(expected)) {

@@ -2,79 +2,58 @@
  * `toolspan demo`: a scripted model drives real tools over the current directory, and the trace is shown. One of its tools needs an
  * approval; the answer may come later, in another process.
  */
-
-import * as AiPrompt from "effect/ai/Prompt"
 import * as Console from "effect/Console"
 import * as Argument from "effect/cli/Argument"
-import * as CliError from "effect/cli/CliError"
+import type * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
+import * as Prompt from "effect/cli/Prompt"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Path from "effect/Path"
 import * as TraceContext from "../propagation/TraceContext.ts"
+import * as AgentRuntime from "../runtime/AgentRuntime.ts"
+import { RunStore } from "../runtime/RunStore.ts"
+import * as Answer from "./Answer.ts"
 import * as Agent from "./demo/Agent.ts"
-import * as Answer from "./demo/Answer.ts"
-import * as SavedConversation from "./demo/SavedConversation.ts"
 import * as Script from "./demo/Script.ts"
-import * as Workspace from "./demo/Workspace.ts"
+import * as Refusal from "./Refusal.ts"
+import * as Store from "./Store.ts"
+import * as Switch from "./Switch.ts"
 import * as Telemetry from "./Telemetry.ts"
-
-const onOff = (name: string, description: string) =>
-  Flag.Boolean(name).pipe(Flag.withoutNegation, Flag.withDescription(description), Flag.withDefault(false))
+import * as Unfinished from "./Unfinished.ts"
 
 export const command = Command.make(
   "demo",
   {
-    yes: onOff("yes", "Allow what needs an approval").pipe(Flag.withAlias("y")),
-    no: onOff("no", "Deny what needs an approval"),
-    later: onOff(
+    yes: Switch.make("yes", "Allow what needs an approval").pipe(Flag.withAlias("y")),
+    no: Switch.make("no", "Deny what needs an approval"),
+    later: Switch.make(
       "later",
-      "Save the conversation in FILE (default: a temporary one) instead of waiting for an answer"
+      "Keep the run in FILE (default: a temporary one) instead of waiting for an answer. Needs Node 22.16 or later"
     ),
     resume: Flag.String("resume").pipe(
       Flag.withMetavar("FILE"),
-      Flag.withDescription("Go on with a conversation that was saved, in the same trace"),
+      Flag.withDescription("Go on with a run that was kept, in the same trace"),
       Flag.optional
     ),
-    file: Argument.String("FILE").pipe(Argument.withDescription("Where --later saves"), Argument.optional)
+    file: Argument.String("FILE").pipe(Argument.withDescription("Where --later keeps it"), Argument.optional)
   },
   Effect.fnUntraced(function* (flags) {
+    yield* check(flags)
     // Somebody may be watching: an alert that follows from this should not wait for a minute.
     process.env["OTEL_METRIC_EXPORT_INTERVAL"] ||= "10000"
-    const answer = Answer.make(yield* given(flags), process.stdin.isTTY && process.stdout.isTTY)
-    const directory = process.cwd()
-    const fs = yield* FileSystem.FileSystem
-    const repository = yield* Effect.orElseSucceed(fs.exists(`${directory}/.git`), () => false)
-    const saved = Option.isSome(flags.resume) ? yield* SavedConversation.load(flags.resume.value) : undefined
-    const conversation = saved?.prompt ?? AiPrompt.make(Script.question)
-    const turns = Script.turns(repository).slice(turnsOf(conversation))
-    if (turns.length === 0) return yield* Console.log("Nothing waits in this conversation: it is finished.")
-    if (saved === undefined) {
-      yield* Console.log(`User: ${Script.question.replace(Script.leakedKey, "sk-live-…")}`)
+    if (Option.isSome(flags.resume)) {
+      const file = flags.resume.value
+      return yield* Effect.provide(resume(flags, file), Store.layer(file, { create: false }))
     }
-    const outcome = yield* Agent.run(
-      conversation,
-      answer,
-      saved?.trace && TraceContext.toSpan(saved.trace)
-    ).pipe(
-      Effect.provide(Layer.merge(Agent.model(turns), Workspace.layer(directory))),
-      // Inside the command: the trace is printed, and delivered, before the answer.
-      Effect.provide(Telemetry.layer(process.env))
-    )
-    const file = Option.getOrUndefined(Option.orElse(flags.file, () => flags.resume))
-    if (outcome.text === undefined) {
-      const path = yield* SavedConversation.save(outcome.conversation, file)
-      yield* Console.log(`The agent waits for an answer. Go on with: toolspan demo --resume ${path}`)
-    } else {
-      // A decision that is saved without its result would run the tool again.
-      if (saved !== undefined) yield* SavedConversation.save(outcome.conversation, file)
-      yield* Console.log(`Agent: ${outcome.text}`)
+    if (!flags.later) {
+      return yield* Effect.provide(begin(flags, undefined), AgentRuntime.layerMemory)
     }
-    const where = Telemetry.whereToLook(process.env, outcome.traceId)
-    if (where !== undefined) yield* Console.log(`\n${where}`)
-  })
+    const file = yield* place(flags.file)
+    yield* Effect.provide(later(flags, file), Store.layer(file, { create: true }))
+  }, Refusal.ofStores)
 ).pipe(
   Command.withDescription(
     "Run a scripted agent with real tools over the current directory, and show its trace"
@@ -85,32 +64,124 @@ interface Flags {
   readonly yes: boolean
   readonly no: boolean
   readonly later: boolean
+  readonly resume: Option.Option<string>
   readonly file: Option.Option<string>
 }
 
-/** The answer that was given beforehand: one at most. */
-const given = ({ file, later, no, yes }: Flags): Effect.Effect<Answer.Given, CliError.UserError> => {
+/** One answer at most can be given beforehand. */
+const check = ({ file, later, no, resume, yes }: Flags): Effect.Effect<void, CliError.UserError> => {
   const answers = (
     [
       ["yes", yes],
       ["no", no],
       ["later", later]
     ] as const
-  ).flatMap(([name, on]) => (on ? [name] : []))
+  ).flatMap(([name, on]) => (on ? [`--${name}`] : []))
   if (answers.length > 1) {
-    return refused(`${answers.map((name) => `--${name}`).join(" and ")} exclude each other: give one of them`)
+    return Refusal.fail(`${answers.join(" and ")} exclude each other: give one of them`)
   }
-  if (Option.isSome(file) && !later) {
-    return refused(`"${file.value}" is not expected here: a file is where --later saves`)
+  if (Option.isSome(file) && (!later || Option.isSome(resume))) {
+    return Refusal.fail(`"${file.value}" is not expected here: a file is where --later keeps a new run`)
   }
-  return Effect.succeed(answers[0])
+  return Effect.void
 }
 
-const refused = (message: string) => Effect.fail(new CliError.UserError({ cause: message }))
+/** The file that was given, else a new temporary one. */
+const place = (file: Option.Option<string>) =>
+  Effect.gen(function* () {
+    if (Option.isSome(file)) return file.value
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    return path.join(yield* fs.makeTempDirectory({ prefix: "toolspan-demo-" }), "runs.db")
+  })
 
-/** How many turns of the script a conversation has had. */
-const turnsOf = (conversation: AiPrompt.Prompt): number =>
-  conversation.content.filter(
-    ({ content, role }) =>
-      role === "assistant" && content.some(({ type }) => type === "text" || type === "tool-call")
-  ).length
+/** A new run, in a store. */
+const later = (flags: Flags, file: string) =>
+  Effect.gen(function* () {
+    const waiting = yield* Unfinished.ofAgent(Agent.agent.name)
+    if (waiting !== undefined) {
+      return yield* Refusal.fail(
+        `A run of the demo waits in ${file}: go on with --resume ${file}, or give another file`
+      )
+    }
+    yield* begin(flags, file)
+  }).pipe(Effect.provide(AgentRuntime.layer))
+
+/** A new run. `file`: where it is kept, if it is. */
+const begin = (flags: Flags, file: string | undefined) =>
+  Effect.gen(function* () {
+    yield* Console.log(`User: ${Script.question.replace(Script.leakedKey, "sk-live-…")}`)
+    yield* work(
+      Effect.flatMap(Agent.agent.start({ prompt: Script.question }), (runId) => working(runId, flags)).pipe(
+        // The one span above all stretches, so that they are one tree.
+        Effect.withSpan("toolspan demo")
+      ),
+      file
+    )
+  })
+
+/** Goes on with the run that is in the store. */
+const resume = (flags: Flags, file: string) =>
+  Effect.gen(function* () {
+    const runId = yield* Unfinished.ofAgent(Agent.agent.name)
+    if (runId === undefined) {
+      return yield* Console.log("Nothing waits in this conversation: it is finished.")
+    }
+    yield* work(working(runId, flags), file)
+  }).pipe(Effect.provide(AgentRuntime.layer))
+
+const working = (runId: string, { later, no, yes }: Flags) =>
+  Agent.work(runId, (approvals) =>
+    later
+      ? Effect.succeed(false)
+      : Effect.as(
+          Answer.decide(approvals, {
+            given: yes ? "yes" : no ? "no" : undefined,
+            ask:
+              process.stdin.isTTY && process.stdout.isTTY
+                ? (message) => Prompt.run(Prompt.Confirm({ message }))
+                : undefined,
+            say: Console.log,
+            otherwise: "--yes allows it, --later keeps it."
+          }),
+          true
+        )
+  )
+
+/** Works on a run, and tells how it ended and where its trace is. */
+const work = <E, R>(
+  run: Effect.Effect<Effect.Success<ReturnType<typeof working>>, E, R>,
+  file: string | undefined
+) =>
+  Effect.gen(function* () {
+    const directory = process.cwd()
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const repository = yield* Effect.orElseSucceed(fs.exists(`${directory}/.git`), () => false)
+    const outcome = yield* run.pipe(
+      Effect.provide(Agent.layer(directory, repository, file)),
+      // Inside the command: the trace is printed, and delivered, before the answer.
+      Effect.provide(Telemetry.layer(process.env, { serviceName: "toolspan-demo", print: "live" }))
+    )
+    switch (outcome._tag) {
+      case "Finished":
+        yield* Console.log(`Agent: ${outcome.text}`)
+        break
+      case "Waiting": {
+        const store = path.resolve(file ?? "")
+        yield* Console.log(
+          `The agent waits for an answer. Go on with: toolspan demo --resume ${store}\n` +
+            `Or answer it first: toolspan approvals list --store ${store}`
+        )
+        break
+      }
+      default:
+        return yield* Refusal.fail(
+          outcome._tag === "Failed" ? `The run failed: ${outcome.error.message}` : "The run was stopped"
+        )
+    }
+    const { progress } = yield* Effect.flatMap(RunStore, (store) => store.get(outcome.runId))
+    const place = progress.latest && TraceContext.toSpan(progress.latest)
+    const where = place && Telemetry.whereToLook(process.env, place.traceId)
+    if (where !== undefined) yield* Console.log(`\n${where}`)
+  })

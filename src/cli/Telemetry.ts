@@ -22,16 +22,22 @@ export const isOff = (environment: Environment): boolean =>
 const exports = (environment: Environment): boolean =>
   Object.entries(environment).some(([name, value]) => name.startsWith("OTEL_EXPORTER_OTLP_") && value !== "")
 
-/** Prints traces; exports them as well where an `OTEL_EXPORTER_OTLP_*` variable is set. */
-export const layer = (environment: Environment): Layer.Layer<never> =>
-  exports(environment)
-    ? Terminal.layer().pipe(
-        Layer.provideMerge(
-          // What is said in code goes before the environment.
-          Sdk.layer(environment["OTEL_SERVICE_NAME"] ? {} : { serviceName: "toolspan-demo" })
-        )
-      )
-    : Terminal.layer()
+export interface Options {
+  /** The name of the service where the environment has none. */
+  readonly serviceName: string
+  /** Whether to print traces, and if so, whether to show calls that run. */
+  readonly print: "live" | "finished" | "nothing"
+}
+
+/** Prints traces, if that is wanted; exports them as well where an `OTEL_EXPORTER_OTLP_*` variable is set. */
+export const layer = (environment: Environment, { print, serviceName }: Options): Layer.Layer<never> => {
+  const printed =
+    print === "nothing" ? Layer.empty : Terminal.layer({ progress: print === "live" ? "auto" : false })
+  return exports(environment)
+    ? // What is said in code goes before the environment.
+      Layer.provideMerge(printed, Sdk.layer(environment["OTEL_SERVICE_NAME"] ? {} : { serviceName }))
+    : printed
+}
 
 /** How to open an exported trace; undefined if none was sent. */
 export const whereToLook = (environment: Environment, traceId: string): string | undefined => {

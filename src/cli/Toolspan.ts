@@ -7,8 +7,10 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as Command from "effect/cli/Command"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Approvals from "./Approvals.ts"
 import * as Demo from "./Demo.ts"
 import * as Doctor from "./Doctor.ts"
+import * as Run from "./Run.ts"
 
 /** Two levels up, in the sources as in the package. */
 const metadata = Schema.decodeUnknownSync(
@@ -17,7 +19,7 @@ const metadata = Schema.decodeUnknownSync(
 
 const toolspan = Command.make("toolspan").pipe(
   Command.withDescription(metadata.description),
-  Command.withSubcommands([Demo.command, Doctor.command])
+  Command.withSubcommands([Demo.command, Run.command, Approvals.command, Doctor.command])
 )
 
 export const main = () =>

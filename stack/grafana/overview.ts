@@ -274,6 +274,63 @@ const models: Builders.Section = {
   ]
 }
 
+const agent = ["gen_ai_agent_name"]
+const legend = "{{gen_ai_agent_name}}"
+
+const runs: Builders.Section = {
+  title: "Runs of agents, by agent: of all tools",
+  lines: [
+    {
+      height: 8,
+      panels: [
+        Builders.lines(
+          {
+            title: "Duration of a stretch, p95",
+            description: "How long a run is worked on without a break. Waiting for approvals is none of it.",
+            unit: Seconds
+          },
+          {
+            expr: quantile(
+              0.95,
+              series("gen_ai_invoke_agent_duration_seconds_bucket", service),
+              SMOOTH,
+              agent
+            ),
+            legend
+          }
+        ),
+        Builders.lines(
+          {
+            title: "Tool calls in a stretch, p95",
+            description: "How many calls a stretch of a run handed to tools.",
+            unit: Short
+          },
+          {
+            expr: quantile(0.95, series("gen_ai_invoke_agent_tool_calls_bucket", service), SMOOTH, agent),
+            legend
+          }
+        ),
+        Builders.lines(
+          {
+            title: "Answers of the model in a stretch, p95",
+            description: "How often a stretch of a run asked the model.",
+            unit: Short
+          },
+          {
+            expr: quantile(
+              0.95,
+              series("gen_ai_invoke_agent_inference_calls_bucket", service),
+              SMOOTH,
+              agent
+            ),
+            legend
+          }
+        )
+      ]
+    }
+  ]
+}
+
 export const overview = Builders.dashboard({
   uid: "toolspan-overview",
   title: "Tools",
@@ -290,5 +347,5 @@ export const overview = Builders.dashboard({
       .allValue(".*")
   ],
   links: [Builders.link("One tool in depth", "/d/toolspan-tool"), Builders.link("Jaeger", Builders.JAEGER)],
-  sections: [atAGlance, callsAndFailures, howLong, approvals, models]
+  sections: [atAGlance, callsAndFailures, howLong, approvals, models, runs]
 })

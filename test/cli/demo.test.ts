@@ -46,7 +46,7 @@ describe("toolspan demo", () => {
         '✓ read_file call_4 {"path":"big.txt"}',
         '✗ read_file call_5 {"path":"SECURITY-AUDIT.md"}',
         "! FileError: cannot read SECURITY-AUDIT.md: NotFound",
-        '✗ read_file call_6 (invalid arguments) {"file":"LICENSE"}',
+        '✗ read_file call_6 (invalid arguments) {"file":"LIC',
         "✓ write_report call_7"
       ]) {
         assert.include(stderr, row)
@@ -141,11 +141,12 @@ describe("toolspan demo", () => {
   for (const [args, message] of [
     [["--no-such-flag"], "no-such-flag"],
     [["--yes", "--later"], "--yes and --later exclude each other: give one of them"],
-    [["report.json"], '"report.json" is not expected here: a file is where --later saves'],
-    [["--resume", "missing.json"], "Could not go on with missing.json"],
-    [["--resume", "a.txt"], 'it is no conversation that "toolspan demo --later" saved'],
-    [["--later", "missing/file.json"], "Could not save the conversation in missing/file.json"],
-    [["--later", "."], "Could not save the conversation in ."]
+    [["runs.db"], '"runs.db" is not expected here: a file is where --later keeps a new run'],
+    [["--resume", "missing.db"], "There is no file "],
+    [["--resume", "a.txt"], "a.txt is no SQLite database"],
+    [["--later", "a.txt"], "a.txt is no SQLite database"],
+    [["--later", "missing/runs.db"], "missing/runs.db: NotFound"],
+    [["--later", "."], "Could not open "]
   ] as const) {
     it.effect(`refuses ${args.join(" ")}`, () =>
       Effect.gen(function* () {
@@ -153,10 +154,25 @@ describe("toolspan demo", () => {
         const { code, stderr, stdout } = yield* demo(directory, {}, args)
         assert.strictEqual(code, 1)
         assert.deepStrictEqual(readdirSync(directory), ["a.txt"])
+        assert.strictEqual(readFileSync(join(directory, "a.txt"), "utf8"), "a")
         assert.include(stdout + stderr, message)
+        assert.notInclude(stdout + stderr, "    at ")
       })
     )
   }
+
+  it.effect("says which Node keeps runs in a file, and leaves none on an older one", () =>
+    Effect.gen(function* () {
+      const directory = workspace({})
+      const older = `--import=data:text/javascript,${encodeURIComponent("process.getBuiltinModule = () => undefined")}`
+      const environment = { NODE_OPTIONS: older }
+      const kept = yield* demo(directory, environment, ["--later", "runs.db"])
+      assert.strictEqual(kept.code, 1)
+      assert.include(kept.stderr, "SqliteClient needs node:sqlite as it is in Node 22.16 and later")
+      assert.deepStrictEqual(readdirSync(directory), [])
+      assert.strictEqual((yield* demo(directory, environment, ["--yes"])).code, 0)
+    })
+  )
 })
 
 describe("the approval of toolspan demo", () => {
@@ -203,11 +219,11 @@ describe("the approval of toolspan demo", () => {
       const server = yield* OtlpServer.make
       const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: server.url }
       const directory = workspace({ "a.txt": "a" })
-      const asked = yield* demo(directory, environment, ["--later", "saved.json"])
-      const path = join(directory, "saved.json")
+      const asked = yield* demo(directory, environment, ["--later", "runs.db"])
+      const path = join(directory, "runs.db")
       assert.strictEqual(asked.code, 0)
       assert.include(asked.stdout, `Go on with: toolspan demo --resume ${path}`)
-      assert.deepStrictEqual(readdirSync(directory).sort(), ["a.txt", "saved.json"])
+      assert.deepStrictEqual(readdirSync(directory).sort(), ["a.txt", "runs.db"])
       // It waits, and that can be seen.
       const waiting = server.spans()
       const requests = waiting.flatMap(({ events }) => events.filter(({ name }) => name === requested))
@@ -232,16 +248,31 @@ describe("the approval of toolspan demo", () => {
       const spans = server.spans()
       assert.lengthOf(new Set(spans.map(({ traceId }) => traceId)), 1)
       const named = (name: string) => spans.filter((span) => span.name === name)
+      const [root] = named("toolspan demo")
       const [first, second] = named("invoke_agent workspace-auditor")
       const [approval] = named("tool_approval write_report")
       const [report] = named("execute_tool write_report")
-      const asking = spans.find(({ events }) => events.some(({ name }) => name === requested))
-      const running = spans.find(({ spanId }) => spanId === report?.links[0]?.spanId)
+      const turns = named("LanguageModel.generateText")
+      const asking = turns.at(2)
       assert.deepStrictEqual(
-        [first?.parentSpanId, second?.parentSpanId, approval?.parentSpanId, report?.parentSpanId],
-        ["", first?.spanId, asking?.spanId, asking?.spanId]
+        [root, first, second, approval, report].map((span) => span?.parentSpanId),
+        ["", root?.spanId, root?.spanId, asking?.spanId, asking?.spanId]
       )
-      assert.strictEqual(running?.parentSpanId, second?.spanId)
+      assert.deepStrictEqual(
+        turns.map(({ parentSpanId }) => spans.find(({ spanId }) => spanId === parentSpanId)),
+        [first, first, first, second]
+      )
+      assert.isTrue(first?.events.some(({ name }) => name === requested))
+      assert.deepStrictEqual(
+        [first, second, report].map((span) =>
+          span?.links.map((to) => spans.find(({ spanId }) => spanId === to.spanId))
+        ),
+        [[], [first], [second]]
+      )
+      assert.deepStrictEqual(
+        [first, second].map((span) => span?.attributes["toolspan.run.state"]),
+        ["waiting", "finished"]
+      )
       assert.deepStrictEqual(
         [approval?.attributes["toolspan.approval.id"], approval?.attributes["toolspan.approval.decision"]],
         [report?.attributes["toolspan.approval.id"], "approved"]
@@ -253,6 +284,32 @@ describe("the approval of toolspan demo", () => {
         [again.code, again.stdout],
         [0, "Nothing waits in this conversation: it is finished.\n"]
       )
+    })
+  )
+
+  it.effect("may be given by another command, and the run goes on with that", () =>
+    Effect.gen(function* () {
+      const directory = workspace({ "a.txt": "a" })
+      yield* demo(directory, {}, ["--later", "runs.db"])
+      const second = yield* demo(directory, {}, ["--later", "runs.db"])
+      assert.strictEqual(second.code, 1)
+      assert.include(second.stderr, "A run of the demo waits in runs.db: go on with --resume runs.db")
+      // Still nobody decides.
+      const waits = yield* demo(directory, {}, ["--resume", "runs.db", "--later"])
+      assert.include(waits.stdout, "The agent waits for an answer.")
+
+      const approvals = (...args: ReadonlyArray<string>) =>
+        Program.run("src/cli/main.ts", { args: ["approvals", ...args, "--store", "runs.db"], directory })
+      const listed: ReadonlyArray<{ readonly approvalId: string }> = JSON.parse(
+        (yield* approvals("list", "--json")).stdout
+      )
+      yield* approvals("deny", listed[0]?.approvalId ?? "", "--reason", "not today")
+      const { code, stderr, stdout } = yield* demo(directory, {}, ["--resume", "runs.db"])
+      assert.deepStrictEqual(
+        [code, stdout],
+        [0, "Agent: I have not written the report: I was not allowed to (not today).\n"]
+      )
+      assert.include(stderr, `denied by ${userInfo().username}: not today`)
     })
   )
 })

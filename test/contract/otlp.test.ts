@@ -27,9 +27,11 @@ const layer = Layer.effect(
 const toolSpans = Effect.map(Received, (server) =>
   server.spans().filter((span) => span.name.startsWith("execute_tool"))
 )
-/** Of tool calls, approvals and turns. */
+/** Of tool calls, approvals, turns and runs. */
 const ourSpans = Effect.map(Received, (server) =>
-  server.spans().filter((span) => /^(execute_tool|tool_approval|LanguageModel\.)/.test(span.name))
+  server
+    .spans()
+    .filter((span) => /^(execute_tool|tool_approval|invoke_agent|LanguageModel\.)/.test(span.name))
 )
 const span = (callId: string) =>
   Effect.map(toolSpans, (spans) => {
@@ -272,6 +274,9 @@ it.layer(layer)("what arrives as OTLP", (it) => {
         .sort()
       assert.deepStrictEqual(described, [
         "gen_ai.execute_tool.duration histogram s",
+        "gen_ai.invoke_agent.duration histogram s",
+        "gen_ai.invoke_agent.inference_calls histogram {inference_call}",
+        "gen_ai.invoke_agent.tool_calls histogram {tool_call}",
         "toolspan.approval.decisions sum monotonic {approval}",
         "toolspan.approval.pending gauge {approval}",
         "toolspan.approval.requests sum monotonic {approval}",

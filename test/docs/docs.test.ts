@@ -101,6 +101,12 @@ describe("tables", () => {
     Instruments.approvalDecisions("t", "approved"),
     Instruments.approvalWait("t", "approved"),
     Instruments.approvalPending("t"),
+    Instruments.approvalStored("t"),
+    Instruments.approvalOldest("t"),
+    Instruments.toolReplays("t"),
+    Instruments.invokeAgentDuration({}),
+    Instruments.invokeAgentToolCalls({}),
+    Instruments.invokeAgentInferenceCalls({}),
     Instruments.telemetryDropped("serialization")
   ]
 
@@ -148,7 +154,8 @@ describe("tables", () => {
       cancelled: true,
       abandoned: true,
       denied: true,
-      not_started: true
+      not_started: true,
+      outcome_unknown: true
     }
     assert.deepStrictEqual(
       table(telemetry, "`toolspan.tool.outcome` | when | status | `error.type`").flatMap(([cell]) =>

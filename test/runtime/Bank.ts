@@ -114,8 +114,6 @@ export const handlers = toolkit.toLayer(
   })
 )
 
-export interface Input extends Agent.Input {}
-
 /** The agent, in the runtime in memory, with a model that answers from a script. */
 export const bank = (
   options: Partial<Omit<Agent.Options<typeof toolkit.tools, never, never>, "toolkit">> = {}

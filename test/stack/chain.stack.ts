@@ -60,6 +60,7 @@ const span = (name: string, parent: string | undefined, rest: Partial<Shown> = {
   ...rest
 })
 
+const root = "toolspan demo"
 const agent = "invoke_agent workspace-auditor"
 const call = (tool: string, turn: string, callId: string, outcome = "success"): Shown =>
   span(`execute_tool ${tool}`, turn, { callId, outcome, error: outcome !== "success" })
@@ -76,7 +77,7 @@ describe.skipIf(reason !== undefined)(`the demo in Jaeger${reason ? ` (${reason}
           directory,
           environment: { OTEL_EXPORTER_OTLP_ENDPOINT: stack.otlpHttp }
         })
-      const asked = yield* demo("--later", "saved.json")
+      const asked = yield* demo("--later", "runs.db")
       const traceId = /as ([0-9a-f]{32})\./.exec(asked.stdout)?.[1] ?? ""
       const spansOf = (count: number) =>
         Api.until(
@@ -87,7 +88,8 @@ describe.skipIf(reason !== undefined)(`the demo in Jaeger${reason ? ` (${reason}
         )
 
       const first = [
-        span(agent, undefined),
+        span(root, undefined),
+        span(agent, root),
         span("turn 1", agent),
         call("list_files", "turn 1", "call_1"),
         call("search_text", "turn 1", "call_2"),
@@ -105,7 +107,7 @@ describe.skipIf(reason !== undefined)(`the demo in Jaeger${reason ? ` (${reason}
       )
       assert.include(events, "toolspan.approval.requested")
 
-      const resumed = yield* demo("--resume", "saved.json", "--yes")
+      const resumed = yield* demo("--resume", "runs.db", "--yes")
       assert.strictEqual(resumed.code, 0)
       const trace = yield* spansOf(first.length + 4)
       assert.deepStrictEqual(
@@ -113,9 +115,11 @@ describe.skipIf(reason !== undefined)(`the demo in Jaeger${reason ? ` (${reason}
         byName([
           ...first,
           span("tool_approval write_report", "turn 3", { callId: "call_7", outcome: "approved" }),
-          span(agent, agent),
+          // Beside the first one, and linked to it.
+          span(agent, root, { links: [agent] }),
           span("turn 4", agent),
-          { ...call("write_report", "turn 3", "call_7"), links: ["turn 4"] }
+          // Linked to where it ran.
+          { ...call("write_report", "turn 3", "call_7"), links: [agent] }
         ])
       )
 
@@ -130,7 +134,9 @@ describe.skipIf(reason !== undefined)(`the demo in Jaeger${reason ? ` (${reason}
 })
 
 const byName = (spans: ReadonlyArray<Shown>): ReadonlyArray<Shown> =>
-  spans.toSorted((a, b) => `${a.name} ${a.callId}`.localeCompare(`${b.name} ${b.callId}`))
+  spans.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)))
+
+const keyOf = ({ callId, links, name }: Shown): string => `${name} ${callId} ${links.length}`
 
 /** The trace as Jaeger's API answers it, drawn as text. */
 const picture = (trace: Api.Json): string => {

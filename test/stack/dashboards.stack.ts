@@ -405,7 +405,7 @@ describe.skipIf(without !== undefined)(`a real agent${why(without)}`, () => {
       const stack = yield* Stack.make()
       const directory = yield* Folder.make(Path.join(tmpdir(), "toolspan-demo-"))
       Fs.writeFileSync(Path.join(directory, "a.txt"), "hello")
-      for (const answer of [["--yes"], ["--no"], ["--later", "saved.json"]]) {
+      for (const answer of [["--yes"], ["--no"], ["--later", "runs.db"]]) {
         yield* Program.run("src/cli/main.ts", {
           args: ["demo", ...answer],
           directory,

@@ -102,11 +102,3 @@ export const start: Effect.Effect<Postgres, never, Scope.Scope> = Effect.gen(fun
 /** A client with connections of its own. */
 export const client = ({ url }: Pick<Postgres, "url">, maxConnections = 10) =>
   Layer.orDie(PgClient.layer({ url: Redacted.make(url), maxConnections }))
-
-/** A new, empty database on the server. */
-export const database = (server: Postgres, name: string): Effect.Effect<Pick<Postgres, "url">> =>
-  Effect.gen(function* () {
-    const sql = yield* PgClient.PgClient
-    yield* Effect.orDie(sql`CREATE DATABASE ${sql(name)}`)
-    return { url: server.url.replace(/\/postgres$/, `/${name}`) }
-  }).pipe(Effect.provide(client(server, 1)))

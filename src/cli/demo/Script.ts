@@ -15,8 +15,26 @@ export const leakedKey = "sk-live-4f1c9a7be2d05836"
 /** What the user asks. It mentions a secret, as people do. */
 export const question = `Look over this project, check that the key ${leakedKey} is nowhere in it, and write me a report.`
 
+/** The model. Which turn is next depends on the conversation alone, so that another process can go on. */
+export const model = (repository: boolean) => {
+  const script = turns(repository)
+  const next: ScriptedModel.Turn = (request) => {
+    const turn = script[turnsOf(request.prompt)]
+    if (turn === undefined) throw new Error("the script of the demo has no more turns")
+    return typeof turn === "function" ? turn(request) : turn
+  }
+  return ScriptedModel.layer(script.map(() => next))
+}
+
+/** How many turns of the script a conversation has had. */
+const turnsOf = (conversation: Prompt.Prompt): number =>
+  conversation.content.filter(
+    ({ content, role }) =>
+      role === "assistant" && content.some(({ type }) => type === "text" || type === "tool-call")
+  ).length
+
 /** The turns of the model. `repository`: whether there is a history to look at. */
-export const turns = (repository: boolean): ReadonlyArray<ScriptedModel.Turn> => [
+const turns = (repository: boolean): ReadonlyArray<ScriptedModel.Turn> => [
   [
     ScriptedModel.text("I will look around first."),
     ScriptedModel.toolCall("call_1", "list_files", { limit: 200 }),

@@ -81,13 +81,17 @@ export const WriteReport = Tool.make("write_report", {
 
 export const toolkit = Toolkit.make(ListFiles, SearchText, ReadFile, GitLog, WriteReport)
 
-/** The handlers, over `directory`. */
-export const layer = (directory: string) =>
+/** The handlers, over `directory`. `store`: the file of the run, which is not part of what is looked at. */
+export const layer = (directory: string, store?: string) =>
   toolkit.toLayer(
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
       const spawner = yield* ChildProcessSpawner.ChildProcessSpawner
+
+      const own = new Set(
+        store === undefined ? [] : ["", "-wal", "-shm"].map((suffix) => path.resolve(store) + suffix)
+      )
 
       const failed = (file: string) =>
         Effect.mapError(
@@ -104,7 +108,7 @@ export const layer = (directory: string) =>
           for (const { name, type } of [...entries].sort((a, b) => (a.name < b.name ? -1 : 1))) {
             const file = path.join(folder, name)
             if (type === "Directory" && !skipped.has(name)) folders.push(file)
-            if (type !== "File") continue
+            if (type !== "File" || own.has(path.resolve(directory, file))) continue
             const info = yield* Effect.option(fs.stat(path.join(directory, file)))
             if (Option.isNone(info)) continue
             files.push({ path: file, bytes: Number(ByteSize.toBigInt(info.value.size)) })

@@ -5,9 +5,11 @@ import * as LanguageModel from "effect/ai/LanguageModel"
 import * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import * as Tracer from "effect/Tracer"
 import { Approval, LanguageModelInstrumentation, Origin, ToolkitInstrumentation } from "toolspan"
+import { Agent, AgentRuntime, RunStore } from "toolspan/runtime"
 import { Sdk } from "toolspan/sdk"
 import { ScriptedModel } from "toolspan/testing"
 import * as Payments from "../../support/Payments.ts"
@@ -69,6 +71,25 @@ const turns = Effect.gen(function* () {
   yield* Stream.runDrain(LanguageModel.streamText({ prompt: "go", toolkit: Payments.searchable }))
 }).pipe(Effect.orDie, Effect.provide([model, Payments.handlers]))
 
+const clerk = Agent.make({ name: "clerk", toolkit: Payments.toolkit })
+
+/** A run that was left by a worker that is lost. */
+const run = Effect.gen(function* () {
+  const store = yield* RunStore.RunStore
+  const runId = yield* clerk.start({ prompt: "go" })
+  const { run } = yield* store.claim(runId)
+  yield* store.release(runId, run.epoch)
+  yield* Stream.runDrain(clerk.resume(runId))
+}).pipe(
+  Effect.orDie,
+  Effect.provide(
+    clerk.layer.pipe(
+      Layer.provide([ScriptedModel.layer([[text("Done.")]]), Payments.handlers]),
+      Layer.provideMerge(AgentRuntime.layerMemory)
+    )
+  )
+)
+
 const program = Effect.gen(function* () {
   const { handle } = yield* ToolkitInstrumentation.instrument(toolkit, { content })
   const broken = yield* ToolkitInstrumentation.instrument(toolkit, {
@@ -97,6 +118,7 @@ const program = Effect.gen(function* () {
     })
   )
   yield* turns
+  yield* run
 }).pipe(
   Effect.withSpan("turn"),
   Effect.provideService(Origin.CurrentAgent, "clerk"),

@@ -137,9 +137,8 @@ const foreignLabels = [
 /** Labels of series that the rules record, besides those of what they are recorded from. */
 const ownLabels = ["exempt_from", "jaeger", "setting"]
 
-/** Of the runtime, which is not there yet. */
+/** Of the runtime. */
 const laterMetrics = ["toolspan_approval_oldest_seconds"]
-const laterOutcomes = ["outcome_unknown"]
 
 const outcomes: Readonly<Record<ToolOutcome, true>> = {
   success: true,
@@ -151,7 +150,8 @@ const outcomes: Readonly<Record<ToolOutcome, true>> = {
   cancelled: true,
   abandoned: true,
   denied: true,
-  not_started: true
+  not_started: true,
+  outcome_unknown: true
 }
 
 const reasons: Readonly<Record<DroppedReason, true>> = {
@@ -238,7 +238,7 @@ describe("an expression", () => {
 
   it("compares only with outcomes, decisions and reasons that there are", () => {
     const known: Readonly<Record<string, ReadonlyArray<string>>> = {
-      toolspan_tool_outcome: [...Object.keys(outcomes), ...laterOutcomes],
+      toolspan_tool_outcome: [...Object.keys(outcomes)],
       toolspan_dropped_reason: Object.keys(reasons),
       toolspan_approval_decision: ["approved", "denied", "expired"]
     }

@@ -1,0 +1,15 @@
+/**
+ * Fields of a tool's definition that effect/ai has no place for, as an annotation of a user's own tool:
+ * `tool.annotate(ToolOptions, { defer_loading: true })`. Provider-defined tools take them as arguments.
+ */
+import type { BetaTool } from "@anthropic-ai/sdk/resources/beta/messages"
+import * as Context from "effect/Context"
+
+export type Options = Pick<
+  BetaTool,
+  "allowed_callers" | "cache_control" | "defer_loading" | "eager_input_streaming" | "input_examples"
+>
+
+export const ToolOptions = Context.Reference<Options>("toolspan/anthropic/ToolOptions", {
+  defaultValue: () => ({})
+})

@@ -1,0 +1,9 @@
+/**
+ * Anthropic's models as a `LanguageModel` of effect/ai, and Anthropic's tools. The client needs the package `@anthropic-ai/sdk`.
+ */
+export * as AnthropicClient from "./AnthropicClient.ts"
+export * as AnthropicLanguageModel from "./AnthropicLanguageModel.ts"
+export * as AnthropicTools from "./AnthropicTools.ts"
+export type { ModelConfig } from "./ModelConfig.ts"
+export type { CacheControl, ErrorInfo, Finish, Thinking } from "./ProviderMetadata.ts"
+export { ToolOptions } from "./ToolOptions.ts"
