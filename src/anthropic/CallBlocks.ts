@@ -9,7 +9,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import type * as Response from "effect/ai/Response"
 import * as Tool from "effect/ai/Tool"
 import * as Result from "effect/Result"
-import type { JsonObject } from "./ProviderMetadata.ts"
+import { fromWire, type JsonObject } from "./ProviderMetadata.ts"
 import * as ServerBlocks from "./ServerBlocks.ts"
 import * as ToolDefinitions from "./ToolDefinitions.ts"
 import type { ToolNames } from "./ToolNames.ts"
@@ -77,7 +77,7 @@ export const call = (
     metadata: {
       anthropic: {
         name: block.name,
-        ...(caller === undefined ? undefined : { caller: caller as unknown as JsonObject })
+        ...(caller === undefined ? undefined : { caller: fromWire(caller) })
       }
     }
   })
@@ -121,9 +121,7 @@ export const serverResult = (
     metadata: {
       anthropic: {
         blockType: block.type,
-        ...("caller" in block && block.caller !== undefined
-          ? { caller: block.caller as unknown as JsonObject }
-          : undefined)
+        ...("caller" in block && block.caller !== undefined ? { caller: fromWire(block.caller) } : undefined)
       }
     }
   })

@@ -3,13 +3,13 @@
  */
 import type * as Wire from "@anthropic-ai/sdk/resources/beta/messages"
 import type * as Response from "effect/ai/Response"
-import type { JsonObject } from "./ProviderMetadata.ts"
+import { fromWire } from "./ProviderMetadata.ts"
 
 type Source = Response.UrlSourcePartEncoded | Response.DocumentSourcePartEncoded
 
 /** A kind of citation that this version does not know names no source. */
 export const source = (citation: Wire.BetaTextCitation, id: string): Source | undefined => {
-  const metadata = { anthropic: citation as unknown as JsonObject }
+  const metadata = { anthropic: fromWire(citation) }
   switch (citation.type) {
     case "web_search_result_location":
       return {

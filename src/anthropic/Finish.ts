@@ -3,7 +3,7 @@
  */
 import type * as Wire from "@anthropic-ai/sdk/resources/beta/messages"
 import type * as Response from "effect/ai/Response"
-import type { Finish, JsonObject } from "./ProviderMetadata.ts"
+import { type Finish, fromWire, type JsonObject } from "./ProviderMetadata.ts"
 
 /**
  * After `length` and `content-filter`, effect/ai runs no tool. `compaction`: the API has compacted the conversation and waits, as it does
@@ -61,13 +61,13 @@ const metadata = (message: Ended): Finish => ({
   stopReason: message.stop_reason,
   ...(message.stop_sequence == null ? undefined : { stopSequence: message.stop_sequence }),
   ...object("stopDetails", message.stop_details),
-  usage: message.usage as unknown as JsonObject,
+  usage: fromWire(message.usage),
   ...object("container", message.container),
   ...object("contextManagement", message.context_management),
   ...object("diagnostics", message.diagnostics),
   ...(message.input_transformations == null
     ? undefined
-    : { inputTransformations: message.input_transformations as unknown as ReadonlyArray<JsonObject> })
+    : { inputTransformations: message.input_transformations.map(fromWire) })
 })
 
 // What the API sent is JSON.

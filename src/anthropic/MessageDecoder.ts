@@ -8,7 +8,7 @@ import * as Result from "effect/Result"
 import * as CallBlocks from "./CallBlocks.ts"
 import * as Citations from "./Citations.ts"
 import * as Finish from "./Finish.ts"
-import type { JsonObject } from "./ProviderMetadata.ts"
+import { fromWire } from "./ProviderMetadata.ts"
 import * as ServerBlocks from "./ServerBlocks.ts"
 
 export interface Received {
@@ -85,9 +85,7 @@ export const sourceIds = (messageId: string) => {
 }
 
 export const textMetadata = (citations: ReadonlyArray<Wire.BetaTextCitation>): Response.TextPartMetadata =>
-  citations.length === 0
-    ? {}
-    : { anthropic: { citations: citations as unknown as ReadonlyArray<JsonObject> } }
+  citations.length === 0 ? {} : { anthropic: { citations: citations.map(fromWire) } }
 
 export const thinkingMetadata = (signature: string): Response.ReasoningPartMetadata => ({
   anthropic: { info: { type: "thinking", signature } }
@@ -116,7 +114,7 @@ export const isCarried = (block: { readonly type: string }): boolean =>
 export const carrier = (block: object): Response.TextPartEncoded => ({
   type: "text",
   text: "",
-  metadata: { anthropic: { block: block as JsonObject } }
+  metadata: { anthropic: { block: fromWire(block) } }
 })
 
 /** Leaving out what is not known would change what the model is shown of its own words. */

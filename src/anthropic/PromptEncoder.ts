@@ -199,6 +199,7 @@ class Encoder {
     if (block !== undefined) return cache({ ...block } as unknown as Block, cacheControl)
     const encoded = text(part.text)
     if (encoded !== undefined && citations !== undefined && citations.length > 0) {
+      // They were the API's own, and go back as they came.
       encoded.citations = citations.map(withoutFile) as unknown as Array<Wire.BetaTextCitationParam>
     }
     return cache(encoded, cacheControl)

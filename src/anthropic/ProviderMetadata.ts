@@ -6,6 +6,9 @@ import type { MutableJson } from "effect/Schema"
 
 export type JsonObject = { [key: string]: MutableJson }
 
+/** A piece of an answer, as metadata. It was parsed from JSON, which the SDK's types do not say. */
+export const fromWire = (piece: object): JsonObject => piece as JsonObject
+
 /** A prompt cache breakpoint after the part, or after the last part of the message. `ttl` defaults to `"5m"`. */
 export type CacheControl = { readonly type: "ephemeral"; readonly ttl?: "5m" | "1h" }
 

@@ -6,12 +6,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import * as AgentError from "./AgentError.ts"
 import type { AgentEvent } from "./AgentEvent.ts"
 import type { Worker } from "./Definition.ts"
+import * as EventStream from "./EventStream.ts"
 import * as MemoryRunStore from "./MemoryRunStore.ts"
 import type { Outcome } from "./Outcome.ts"
 import { type NewRun, type Run, RunStore, type Service as Store } from "./RunStore.ts"
@@ -76,17 +76,10 @@ const make = (store: Store): Service => {
     wake: () => Effect.void,
     outcome: work,
     follow: (runId) =>
-      Stream.callback(
-        (queue) => {
-          const stop = workedOn.listen(runId, (event) => Queue.offerUnsafe(queue, event), true)
-          return Effect.matchCauseEffect(Effect.ensuring(work(runId), Effect.sync(stop)), {
-            onSuccess: () => Queue.end(queue),
-            onFailure: (cause) => Queue.failCause(queue, cause)
-          })
-        },
-        // A slow reader does not hold up the run.
-        { bufferSize: Number.POSITIVE_INFINITY }
-      ),
+      EventStream.make((give) => {
+        const stop = workedOn.listen(runId, give, true)
+        return Effect.ensuring(work(runId), Effect.sync(stop))
+      }),
     cancel: (runId) =>
       Effect.gen(function* () {
         yield* store.cancel(runId)

@@ -7,7 +7,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as Result from "effect/Result"
 import * as Approval from "../propagation/Approval.ts"
 import * as ToolCallContext from "../propagation/ToolCallContext.ts"
-import type { Approval as ApprovalRecord } from "./ApprovalRecord.ts"
+import * as ApprovalRecord from "./ApprovalRecord.ts"
 import * as OpenCalls from "./OpenCalls.ts"
 import type { NewRun } from "./RunStore.ts"
 
@@ -35,7 +35,7 @@ export const take = (run: NewRun, now: number): NewRun => {
     }
   }
   const whole = messages.flatMap(withoutApprovals)
-  const approvals = new Map<string, ApprovalRecord>()
+  const approvals = new Map<string, ApprovalRecord.Approval>()
   const asked: Record<string, string> = {}
   for (const [place, call] of OpenCalls.of(whole).entries()) {
     const approvalId = requests.get(call.id)
@@ -58,17 +58,9 @@ export const take = (run: NewRun, now: number): NewRun => {
   return { ...run, messages: whole, approvals: [...approvals.values()], asked }
 }
 
-const decisionOf = (
-  response: Prompt.ToolApprovalResponsePart,
-  now: number
-): NonNullable<ApprovalRecord["decided"]> => {
+const decisionOf = (response: Prompt.ToolApprovalResponsePart, now: number): ApprovalRecord.Decided => {
   const { approver, decidedAt, decision } = Approval.read(response)
-  return {
-    decision,
-    at: decidedAt ?? now,
-    ...(approver !== undefined && { approver }),
-    ...(response.reason !== undefined && { reason: response.reason })
-  }
+  return ApprovalRecord.decided(decision, decidedAt ?? now, { approver, reason: response.reason })
 }
 
 const isApproval = ({ type }: { readonly type: string }): boolean =>

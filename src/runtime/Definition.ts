@@ -64,8 +64,6 @@ export interface Worker {
   readonly context: Context.Context<never>
 }
 
-const isDuration = (value: unknown) => (Limits.millis(value) ?? 0) > 0
-
 const checks: Check.Checks<Options> = {
   name: ["a non-empty string", Check.isText],
   instructions: ["a non-empty string", Check.isText],
@@ -76,12 +74,12 @@ const checks: Check.Checks<Options> = {
     (value) => value === "unbounded" || (Number.isSafeInteger(value) && (value as number) >= 1)
   ],
   retry: ["a Schedule", Schedule.isSchedule],
-  cancelWithin: ["a duration longer than 0", isDuration]
+  cancelWithin: Limits.DURATION
 }
 
 const approvalChecks: Check.Checks<ApprovalOptions> = {
   destructive: ["true or false", Check.isBoolean],
-  expiresAfter: ["a duration longer than 0", isDuration]
+  expiresAfter: Limits.DURATION
 }
 
 /** Throws an `Error` that names the option, its value and what is allowed. */

@@ -32,7 +32,7 @@ export interface Options {
 }
 
 const checks: Check.Checks<Options> = {
-  pollInterval: ["a duration longer than 0", (value) => (Limits.millis(value) ?? 0) > 0]
+  pollInterval: Limits.DURATION
 }
 
 /** How long an execution that was asked for may take to claim its run, before another one is asked for; milliseconds. */

@@ -6,9 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import { AgentError, RunNotFound } from "./AgentError.ts"
 import type { AgentEvent, Stored } from "./AgentEvent.ts"
+import * as EventStream from "./EventStream.ts"
 import type { Outcome } from "./Outcome.ts"
 import type { Run, Service as Store } from "./RunStore.ts"
 import type { WorkedOn } from "./WorkedOn.ts"
@@ -24,15 +25,7 @@ export interface Options {
 
 /** The events of the present stretch of a run, from its beginning to its end. If the run rests, only how its latest stretch ended. */
 export const stream = (runId: string, options: Options): Stream.Stream<AgentEvent, AgentError> =>
-  Stream.callback(
-    (queue) =>
-      Effect.matchCauseEffect(
-        watch(runId, options, true, (event) => Queue.offerUnsafe(queue, event)),
-        { onSuccess: () => Queue.end(queue), onFailure: (cause) => Queue.failCause(queue, cause) }
-      ),
-    // A slow reader does not hold up the run.
-    { bufferSize: Number.POSITIVE_INFINITY }
-  )
+  EventStream.make((give) => watch(runId, options, true, give))
 
 /** How the present stretch ends, or has ended if the run rests. */
 export const outcome = (runId: string, options: Options): Effect.Effect<Outcome, AgentError> =>

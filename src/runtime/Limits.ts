@@ -30,11 +30,14 @@ export interface Limits {
 const isCount = (least: number) => (value: unknown) =>
   Number.isSafeInteger(value) && (value as number) >= least
 
+/** The check of an option that is a duration. */
+export const DURATION: Check.Check = ["a duration longer than 0", (value) => (millis(value) ?? 0) > 0]
+
 const checks: Check.Checks<Options> = {
   turns: ["an integer, at least 1", isCount(1)],
   toolCalls: ["an integer, at least 0", isCount(0)],
   tokens: ["an integer, at least 1", isCount(1)],
-  duration: ["a duration longer than 0", (value) => (millis(value) ?? 0) > 0]
+  duration: DURATION
 }
 
 /** Throws an `Error` that names the limit, its value and what is allowed. */

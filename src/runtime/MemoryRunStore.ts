@@ -9,28 +9,26 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import {
   AgentError,
-  AlreadyDecided,
   ApprovalNotFound,
   CallNotUnknown,
   ConversationBusy,
-  DecisionMismatch,
   type Reason,
-  RunMismatch,
   RunNotFound,
   Superseded
 } from "./AgentError.ts"
 import type { Approval } from "./ApprovalRecord.ts"
-import * as CanonicalJson from "./CanonicalJson.ts"
+import * as ApprovalRecord from "./ApprovalRecord.ts"
 import {
   type Begun,
   type CallKey,
   type CallResult,
   type Change,
-  mismatch,
+  decisionRefusal,
   type NewRun,
   noProgress,
   type Run,
   RunStore,
+  runRefusal,
   type Service,
   type UnknownCall,
   type Verdict
@@ -219,10 +217,8 @@ class Memory {
     const { agent, runId } = begun
     const before = this.#entries.get(runId)?.run
     if (before !== undefined) {
-      if (before.agent !== agent) refuse(new RunMismatch({ runId, field: "agent" }))
-      if (before.conversation !== begun.conversation)
-        refuse(new RunMismatch({ runId, field: "conversation" }))
-      return before
+      const refusal = runRefusal(before, begun)
+      return refusal === undefined ? before : refuse(refusal)
     }
     const conversation = this.#conversation(begun.conversation)
     if (conversation.active !== undefined) {
@@ -279,26 +275,16 @@ class Memory {
   #decide(approvalId: string, verdict: Verdict, now: number): Approval {
     this.#expire(now)
     const approval = this.#approval(approvalId)
-    const { decided } = approval
-    if (decided !== undefined) {
-      const { approver, decision } = decided
-      return refuse(new AlreadyDecided({ approvalId, decision, ...(approver !== undefined && { approver }) }))
-    }
-    const field = mismatch(approval, verdict, CanonicalJson.stringify)
-    if (field !== undefined) return refuse(new DecisionMismatch({ approvalId, field }))
+    const refusal = decisionRefusal(approval, verdict)
+    if (refusal !== undefined) return refuse(refusal)
     return this.#settle(approvalId, verdict, now)
   }
 
-  #settle(approvalId: string, { approver, decision, reason }: Verdict, at: number): Approval {
+  #settle(approvalId: string, { decision, ...by }: Verdict, at: number): Approval {
     const { entry, index } = this.#place(approvalId)
     const decided: Approval = {
       ...this.#approval(approvalId),
-      decided: {
-        decision,
-        at,
-        ...(approver !== undefined && { approver }),
-        ...(reason !== undefined && { reason })
-      }
+      decided: ApprovalRecord.decided(decision, at, by)
     }
     entry.approvals[index] = decided
     entry.woken = true

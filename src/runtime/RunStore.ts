@@ -9,9 +9,10 @@ import * as Prompt from "effect/ai/Prompt"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { AgentError } from "./AgentError.ts"
+import { type AgentError, AlreadyDecided, DecisionMismatch, RunMismatch } from "./AgentError.ts"
 import type { Stored } from "./AgentEvent.ts"
 import type { Approval, Decision } from "./ApprovalRecord.ts"
+import * as CanonicalJson from "./CanonicalJson.ts"
 import { type Outcome, Usage } from "./Outcome.ts"
 
 /** A place in a trace, as `propagation/TraceContext.ts` reads and writes it. */
@@ -239,13 +240,30 @@ export const noProgress: Progress = {
   asked: {}
 }
 
-/** Why a decision does not fit what was asked for: the first field that differs. */
-export const mismatch = (
-  approval: Approval,
-  verdict: Verdict,
-  canonical: (value: unknown) => string
-): string | undefined => {
-  if (verdict.toolName !== undefined && verdict.toolName !== approval.toolName) return "tool"
-  if (verdict.arguments !== undefined && verdict.arguments !== canonical(approval.params)) return "arguments"
+/** Why a run that exists is not the one that is begun; undefined if it is. */
+export const runRefusal = (
+  before: Pick<Run, "agent" | "conversation">,
+  { agent, conversation, runId }: NewRun
+): RunMismatch | undefined => {
+  if (before.agent !== agent) return new RunMismatch({ runId, field: "agent" })
+  if (before.conversation !== conversation) return new RunMismatch({ runId, field: "conversation" })
+  return undefined
+}
+
+/** Why an approval, as it stands, cannot be decided so; undefined if it can. */
+export const decisionRefusal = (
+  { approvalId, decided, params, toolName }: Approval,
+  verdict: Verdict
+): AlreadyDecided | DecisionMismatch | undefined => {
+  if (decided !== undefined) {
+    const { approver, decision } = decided
+    return new AlreadyDecided({ approvalId, decision, ...(approver !== undefined && { approver }) })
+  }
+  if (verdict.toolName !== undefined && verdict.toolName !== toolName) {
+    return new DecisionMismatch({ approvalId, field: "tool" })
+  }
+  if (verdict.arguments !== undefined && verdict.arguments !== CanonicalJson.stringify(params)) {
+    return new DecisionMismatch({ approvalId, field: "arguments" })
+  }
   return undefined
 }

@@ -16,20 +16,16 @@ import type * as Statement from "effect/sql/Statement"
 import * as Check from "../options/Check.ts"
 import {
   AgentError,
-  AlreadyDecided,
   ApprovalNotFound,
   CallNotUnknown,
   ConversationBusy,
-  DecisionMismatch,
   type Reason,
-  RunMismatch,
   RunNotFound,
   StoreFailed,
   Superseded
 } from "./AgentError.ts"
 import { Stored } from "./AgentEvent.ts"
-import { Approval } from "./ApprovalRecord.ts"
-import * as CanonicalJson from "./CanonicalJson.ts"
+import { Approval, Decided, decided } from "./ApprovalRecord.ts"
 import * as Limits from "./Limits.ts"
 import { Outcome } from "./Outcome.ts"
 import {
@@ -38,12 +34,13 @@ import {
   CallResult,
   type Change,
   type Claim,
-  mismatch,
+  decisionRefusal,
   type NewRun,
   noProgress,
   Progress,
   type Run,
   RunStore,
+  runRefusal,
   type Service,
   type Status,
   type UnknownCall,
@@ -57,7 +54,7 @@ export interface Options {
 }
 
 const checks: Check.Checks<Options> = {
-  lease: ["a duration longer than 0", (value) => (Limits.millis(value) ?? 0) > 0]
+  lease: Limits.DURATION
 }
 
 /** Makes its tables (`toolspan_…`) if they are not there. Throws an `Error` that names the option that makes no sense. */
@@ -121,12 +118,6 @@ const json = <A>(codec: Schema.Codec<A, unknown>) => {
   }
 }
 
-const Decided = Schema.Struct({
-  decision: Schema.Literals(["approved", "denied", "expired"]),
-  at: Schema.Number,
-  approver: Schema.optionalKey(Schema.String),
-  reason: Schema.optionalKey(Schema.String)
-})
 const messageJson = json(Prompt.Message)
 const progressJson = json(Progress)
 const outcomeJson = json(Outcome)
@@ -333,10 +324,8 @@ class SqlStore {
       const [before] =
         yield* sql<RunRow>`SELECT *, ${this.#now} AS now FROM toolspan_runs WHERE run_id = ${runId}`
       if (before !== undefined) {
-        if (before.agent !== agent) return yield* refuse(new RunMismatch({ runId, field: "agent" }))
-        if (before.conversation !== conversation) {
-          return yield* refuse(new RunMismatch({ runId, field: "conversation" }))
-        }
+        const refusal = runRefusal(before, run)
+        if (refusal !== undefined) return yield* refuse(refusal)
         return yield* reading(() => toRun(before))
       }
       const progress: Progress = { ...noProgress, asked, ...(caller !== undefined && { caller }) }
@@ -638,31 +627,16 @@ class SqlStore {
     )
   }
 
-  #decide(approvalId: string, { approver, decision, reason, ...seen }: Verdict) {
+  #decide(approvalId: string, verdict: Verdict) {
     const sql = this.#sql
     return Effect.gen({ self: this }, function* () {
       const { runId } = yield* this.#approval(approvalId)
       // The run first, as everybody does: then what was decided is known.
       const run = yield* this.#row(runId, "lock")
       const approval = yield* this.#approval(approvalId)
-      const { decided } = approval
-      if (decided !== undefined) {
-        return yield* refuse(
-          new AlreadyDecided({
-            approvalId,
-            decision: decided.decision,
-            ...(decided.approver !== undefined && { approver: decided.approver })
-          })
-        )
-      }
-      const field = mismatch(approval, { decision, ...seen }, CanonicalJson.stringify)
-      if (field !== undefined) return yield* refuse(new DecisionMismatch({ approvalId, field }))
-      const now = {
-        decision,
-        at: run.now,
-        ...(approver !== undefined && { approver }),
-        ...(reason !== undefined && { reason })
-      }
+      const refusal = decisionRefusal(approval, verdict)
+      if (refusal !== undefined) return yield* refuse(refusal)
+      const now = decided(verdict.decision, run.now, verdict)
       yield* sql`UPDATE toolspan_approvals SET decided = ${decidedJson.encode(now)} WHERE approval_id = ${approvalId}`
       yield* run.status === "waiting"
         ? sql`UPDATE toolspan_runs SET woken = 1, due_at = 0 WHERE run_id = ${runId}`

@@ -15,8 +15,11 @@ import {
 
 type Attributes = Readonly<Record<string, string>>
 
+const doubling = (first: number, count: number): ReadonlyArray<number> =>
+  Array.from({ length: count }, (_, n) => first * 2 ** n)
+
 /** Seconds, doubling from 10 ms to 81.92 s: the advice of the conventions. */
-export const DURATION_BUCKETS: ReadonlyArray<number> = Array.from({ length: 14 }, (_, n) => 0.01 * 2 ** n)
+export const DURATION_BUCKETS: ReadonlyArray<number> = doubling(0.01, 14)
 
 /** Seconds, from one to seven days: people answer within a meeting, a night or a weekend. */
 export const WAIT_BUCKETS: ReadonlyArray<number> = [
@@ -24,16 +27,13 @@ export const WAIT_BUCKETS: ReadonlyArray<number> = [
 ]
 
 /** Calls, doubling from 1 to 128. */
-export const STREAK_BUCKETS: ReadonlyArray<number> = Array.from({ length: 8 }, (_, n) => 2 ** n)
+export const STREAK_BUCKETS: ReadonlyArray<number> = doubling(1, 8)
 
 /** Seconds, doubling from 100 ms to 409.6 s: the advice of the conventions for agents. */
-export const AGENT_DURATION_BUCKETS: ReadonlyArray<number> = Array.from(
-  { length: 13 },
-  (_, n) => 0.1 * 2 ** n
-)
+export const AGENT_DURATION_BUCKETS: ReadonlyArray<number> = doubling(0.1, 13)
 
 /** Calls, doubling from 1 to 128: the advice of the conventions for agents. */
-export const AGENT_CALL_BUCKETS: ReadonlyArray<number> = Array.from({ length: 8 }, (_, n) => 2 ** n)
+export const AGENT_CALL_BUCKETS: ReadonlyArray<number> = doubling(1, 8)
 
 /** Histogram `gen_ai.invoke_agent.duration`, seconds: how long a stretch of a run took. */
 export const invokeAgentDuration = (attributes: Attributes) =>

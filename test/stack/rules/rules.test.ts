@@ -137,8 +137,8 @@ const foreignLabels = [
 /** Labels of series that the rules record, besides those of what they are recorded from. */
 const ownLabels = ["exempt_from", "jaeger", "setting"]
 
-/** Of the runtime. */
-const laterMetrics = ["toolspan_approval_oldest_seconds"]
+/** Of the runtime, under the name that the collector gives it. */
+const runtimeMetrics = ["toolspan_approval_oldest_seconds"]
 
 const outcomes: Readonly<Record<ToolOutcome, true>> = {
   success: true,
@@ -185,7 +185,7 @@ describe("an expression", () => {
       ...rules.flatMap(({ record }) => (record === undefined ? [] : [record])),
       // Lines that a user may write.
       "toolspan:exempt:info",
-      ...laterMetrics,
+      ...runtimeMetrics,
       ...foreignMetrics
     ])
     const unknown = used.flatMap(({ metrics, rule }) =>
