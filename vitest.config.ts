@@ -6,6 +6,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Several tests start programs of their own.
     testTimeout: 30_000,
+    // Most of the time goes by waiting for those.
+    maxWorkers: 2,
     reporters: process.env["CI"] ? ["default", ["json", { outputFile: ".cache/tests.json" }]] : ["default"]
   }
 })

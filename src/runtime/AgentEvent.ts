@@ -68,8 +68,13 @@ export const Stored = Schema.Union([
 ])
 export type Stored = typeof Stored.Type
 
-export type AgentEvent =
-  | Stored
-  | typeof TextDelta.Type
-  | typeof ReasoningDelta.Type
-  | typeof ToolCallProgress.Type
+/** One of them, with its number among those of its run: from 1. */
+export interface Numbered {
+  readonly number: number
+  readonly event: Stored
+}
+
+/** The events that only somebody who looks on where the run is worked on is told of. */
+export type Passing = typeof TextDelta.Type | typeof ReasoningDelta.Type | typeof ToolCallProgress.Type
+
+export type AgentEvent = Stored | Passing

@@ -93,7 +93,7 @@ export class Calls {
       this.#running,
       ([place, { attempt, key }]) => {
         const result = Results.interrupted(`${reason} while the call ran: it may have had its effect, or not`)
-        this.#journal.settled(place, result)
+        this.#finished(place, key.toolCallId, key.toolName, result, false)
         return this.#journal.store.endCall(key, attempt, result)
       },
       { discard: true }
@@ -138,7 +138,7 @@ export class Calls {
   }
 
   #ask(place: number, call: Call): Resolving {
-    return Effect.map(Clock.currentTimeMillis, (now) => {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const { expiresAfter, name } = this.#worker.definition
       const approval: Approval = {
         // Nobody can guess it: who knows it was told of it.
@@ -155,6 +155,8 @@ export class Calls {
       this.#approvals.set(approval.approvalId, approval)
       this.#telemetry.asked(approval, call)
       this.#journal.asked(place, approval)
+      // It can be decided upon while other calls of the turn still run.
+      return this.#journal.write("running")
     })
   }
 
@@ -252,18 +254,21 @@ export class Calls {
   ): Effect.Effect<boolean, AgentError> {
     const { epoch, runId, store } = this.#journal
     const { retry } = this.#worker.definition
-    const one = (attempt: number): Effect.Effect<ToolRun.Ended> =>
+    const one = (attempt: number): Effect.Effect<ToolRun.Ended, AgentError> =>
       Effect.suspend(() => {
         this.#running.set(place, { key, attempt })
         this.#telemetry.called()
         const { id: toolCallId, name: toolName, params } = call
         this.#journal.event({ _tag: "ToolCallStarted", toolCallId, toolName, params, attempt })
-        return ToolRun.attempt(
-          this.#worker,
-          call,
-          key.conversation,
-          this.#telemetry.origin(call, approvalId, attempt),
-          (result) => this.#journal.passing({ _tag: "ToolCallProgress", toolCallId, toolName, result })
+        return Effect.andThen(
+          this.#journal.write("running"),
+          ToolRun.attempt(
+            this.#worker,
+            call,
+            key.conversation,
+            this.#telemetry.origin(call, approvalId, attempt),
+            (result) => this.#journal.passing({ _tag: "ToolCallProgress", toolCallId, toolName, result })
+          )
         )
       })
     const end = (attempt: number, { failure, result }: ToolRun.Ended): Effect.Effect<boolean, AgentError> =>
@@ -294,17 +299,21 @@ export class Calls {
     )
   }
 
-  /** The call has its result. Where others may look on, they see it now. */
+  /** The call has its result, and whoever looks on sees it now. */
   #settle(place: number, call: Call, result: CallResult, replayed = false): Resolving {
-    this.#journal.settled(place, result)
-    this.#journal.event({
-      _tag: "ToolCallFinished",
-      toolCallId: call.id,
-      toolName: call.name,
-      result: result.result,
-      isFailure: result.isFailure,
-      replayed
-    })
-    return this.#journal.store.isShared ? this.#journal.write("running") : Effect.void
+    this.#finished(place, call.id, call.name, result, replayed)
+    return this.#journal.write("running")
+  }
+
+  #finished(
+    place: number,
+    toolCallId: string,
+    toolName: string,
+    callResult: CallResult,
+    replayed: boolean
+  ): void {
+    const { isFailure, result } = callResult
+    this.#journal.settled(place, callResult)
+    this.#journal.event({ _tag: "ToolCallFinished", toolCallId, toolName, result, isFailure, replayed })
   }
 }

@@ -8,7 +8,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import { AgentError, RunNotFound } from "./AgentError.ts"
-import type { AgentEvent, Stored } from "./AgentEvent.ts"
+import type { AgentEvent, Numbered } from "./AgentEvent.ts"
 import * as EventStream from "./EventStream.ts"
 import type { Outcome } from "./Outcome.ts"
 import type { Run, Service as Store } from "./RunStore.ts"
@@ -44,13 +44,6 @@ export const outcome = (runId: string, options: Options): Effect.Effect<Outcome,
     })
   )
 
-const isPassing = ({ _tag }: AgentEvent): boolean =>
-  _tag === "TextDelta" || _tag === "ReasoningDelta" || _tag === "ToolCallProgress"
-
-/** How soon an event that is told of here is in the store: asked for so often, with so many milliseconds in between. */
-const TRIES = 200
-const BETWEEN = 5
-
 const watch = (
   runId: string,
   { pollInterval, store, wake, workedOn }: Options,
@@ -58,9 +51,14 @@ const watch = (
   give: (event: AgentEvent) => void
 ): Effect.Effect<void, AgentError, Scope.Scope> =>
   Effect.gen(function* () {
-    const heard = yield* Queue.unbounded<AgentEvent>()
+    const heard = yield* Queue.unbounded<{
+      readonly event: AgentEvent
+      readonly number: number | undefined
+    }>()
     yield* Effect.acquireRelease(
-      Effect.sync(() => workedOn.listen(runId, (event) => Queue.offerUnsafe(heard, event), deltas)),
+      Effect.sync(() =>
+        workedOn.listen(runId, (event, number) => Queue.offerUnsafe(heard, { event, number }), deltas)
+      ),
       (stop) => Effect.sync(stop)
     )
     const past = yield* store.events(runId, 0)
@@ -69,38 +67,35 @@ const watch = (
     const end = past[lastEnd]
     if (end !== undefined && lastEnd === past.length - 1 && (yield* rests(store, run))) return give(end.event)
     yield* wake
+    /** Number of the last event that was given. */
     let after = end?.number ?? 0
-    /** Events of the store that were not given yet. */
-    const known: Array<Stored> = []
-    const read = Effect.suspend(() =>
-      Effect.map(store.events(runId, after), (events) => {
-        for (const { event, number } of events) {
-          after = number
-          known.push(event)
-        }
-      })
-    )
-    /** Gives so many of them; whether the last of all was among them. */
-    const giveKnown = (count: number): boolean =>
-      known.splice(0, count).some((event) => {
-        give(event)
-        return event._tag === "Ended"
-      })
+    /** Gives an event that the store keeps; whether it was the last. */
+    const giveNext = ({ event, number }: Numbered): boolean => {
+      after = number
+      give(event)
+      return event._tag === "Ended"
+    }
+    for (const stored of past.slice(lastEnd + 1)) giveNext(stored)
     while (true) {
-      const event = yield* Effect.timeoutOption(Queue.take(heard), pollInterval)
-      if (Option.isNone(event)) {
-        // It is worked on elsewhere, if at all.
-        yield* read
-        if (giveKnown(known.length)) return
-      } else if (isPassing(event.value)) {
-        give(event.value)
-      } else {
-        for (let tries = 0; known.length === 0 && tries < TRIES; tries++) {
-          if (tries > 0) yield* Effect.sleep(BETWEEN)
-          yield* read
+      const next = yield* Effect.timeoutOption(Queue.take(heard), pollInterval)
+      if (Option.isSome(next)) {
+        const { event, number } = next.value
+        if (number !== undefined) {
+          if (number <= after) continue
+          // What is told here follows on what the workers before have written.
+          if (number > after + 1) {
+            for (const stored of yield* store.events(runId, after)) {
+              if (stored.number < number) giveNext(stored)
+            }
+          }
+          after = number
         }
-        // What is told here is one event in the store; the last one has all others before it.
-        if (giveKnown(event.value._tag === "Ended" ? known.length : 1)) return
+        give(event)
+        if (event._tag === "Ended") return
+      } else if (!workedOn.has(runId)) {
+        // It is worked on elsewhere, if at all.
+        const stored = yield* store.events(runId, after)
+        if ((yield* Queue.size(heard)) === 0 && stored.some(giveNext)) return
       }
     }
   })

@@ -6,10 +6,13 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
 import type { AgentError } from "./AgentError.ts"
-import type { AgentEvent, Stored } from "./AgentEvent.ts"
+import type { AgentEvent, Numbered, Passing, Stored } from "./AgentEvent.ts"
 import type { Approval } from "./ApprovalRecord.ts"
 import type { Outcome, Usage } from "./Outcome.ts"
 import type { CallResult, Claim, Progress, Service, Status } from "./RunStore.ts"
+
+/** Tells whoever looks on here; an event that the store keeps, with its number there. */
+export type Emit = (event: AgentEvent, number?: number) => void
 
 export class Journal {
   readonly runId: string
@@ -18,22 +21,25 @@ export class Journal {
   /** The whole conversation, as it will be. */
   readonly messages: Array<Prompt.Message>
   readonly store: Service
-  readonly #emit: (event: AgentEvent) => void
+  readonly #emit: Emit
   /** One write at a time: a later one holds all that an earlier one held. */
   readonly #permit = Semaphore.makeUnsafe(1)
   #progress: Progress
   #since: number
   #newMessages: Array<Prompt.Message> = []
   #newApprovals: Array<Approval> = []
-  #newEvents: Array<Stored> = []
+  #newEvents: Array<Numbered> = []
+  #lastEvent: number
+  /** Whether anything is to be written. */
+  #changed = true
 
   /** `now`: milliseconds since the epoch, when the stretch began. */
   constructor(
     store: Service,
-    { messages, run }: Claim,
+    { lastEvent, messages, run }: Claim,
     progress: Progress,
     now: number,
-    emit: (event: AgentEvent) => void
+    emit: Emit
   ) {
     this.store = store
     this.runId = run.runId
@@ -41,6 +47,7 @@ export class Journal {
     this.epoch = run.epoch
     this.messages = messages.slice()
     this.#emit = emit
+    this.#lastEvent = lastEvent
     this.#progress = progress
     this.#since = now
   }
@@ -78,21 +85,17 @@ export class Journal {
   append(messages: ReadonlyArray<Prompt.Message>): void {
     this.messages.push(...messages)
     this.#newMessages.push(...messages)
+    this.#changed = true
   }
 
-  /** Something happened that a store keeps. */
+  /** Something happened that a store keeps; it is told once it is written. */
   event(event: Stored): void {
-    this.stored(event)
-    this.#emit(event)
-  }
-
-  /** The same, to be told here only once it is written. */
-  stored(event: Stored): void {
-    if (this.store.isShared) this.#newEvents.push(event)
+    this.#newEvents.push({ number: ++this.#lastEvent, event })
+    this.#changed = true
   }
 
   /** Something happened that is only for whoever looks on here. */
-  passing(event: AgentEvent): void {
+  passing(event: Passing): void {
     this.#emit(event)
   }
 
@@ -106,28 +109,37 @@ export class Journal {
   /** The call at this place of the open turn has its result. */
   settled(place: number, result: CallResult): void {
     this.#progress = { ...this.#progress, settled: { ...this.#progress.settled, [place]: result } }
+    this.#changed = true
   }
 
   /** The open turn is over: its results are in the conversation. */
   closed(): void {
     this.#progress = { ...this.#progress, settled: {}, asked: {} }
+    this.#changed = true
   }
 
   /** Writes all that is not written; whoever stops the run waits for it. */
   write(status: Status, outcome?: Outcome): Effect.Effect<void, AgentError> {
     const write = Effect.suspend(() => {
+      if (status === "running" && !this.#changed) return Effect.void
+      const events = this.#newEvents
       const change = {
         progress: this.#progress,
         status,
         outcome,
         messages: this.#newMessages,
         approvals: this.#newApprovals,
-        events: this.#newEvents
+        events
       }
       this.#newMessages = []
       this.#newApprovals = []
       this.#newEvents = []
-      return Effect.uninterruptible(this.store.commit(this.runId, this.epoch, change))
+      this.#changed = false
+      return Effect.uninterruptible(
+        Effect.map(this.store.commit(this.runId, this.epoch, change), () => {
+          for (const { event, number } of events) this.#emit(event, number)
+        })
+      )
     })
     return this.store.isShared ? this.#permit.withPermit(write) : write
   }

@@ -110,7 +110,14 @@ class Memory {
           entry.woken = false
         }
         const { messages } = this.#conversation(run.conversation)
-        return { run: entry.run, taken, found: run.status, messages, approvals: [...entry.approvals] }
+        return {
+          run: entry.run,
+          taken,
+          found: run.status,
+          messages,
+          approvals: [...entry.approvals],
+          lastEvent: 0
+        }
       }),
     commit: (runId, epoch, change) => attempt((now) => this.#commit(this.#held(runId, epoch), change, now)),
     renew: (runId, epoch) =>

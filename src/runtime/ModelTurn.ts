@@ -29,7 +29,7 @@ export interface Answer {
 export const ask = (
   worker: Worker,
   conversation: ReadonlyArray<Prompt.Message>,
-  emit: ((event: AgentEvent.AgentEvent) => void) | undefined,
+  emit: ((event: AgentEvent.Passing) => void) | undefined,
   stamped: (part: Response.AnyPart) => Response.AnyPart
 ): Effect.Effect<Answer, AiError.AiError> => {
   const { definition, model, toolkit } = worker

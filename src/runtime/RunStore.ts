@@ -10,7 +10,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type AgentError, AlreadyDecided, DecisionMismatch, RunMismatch } from "./AgentError.ts"
-import type { Stored } from "./AgentEvent.ts"
+import type { Numbered } from "./AgentEvent.ts"
 import type { Approval, Decision } from "./ApprovalRecord.ts"
 import * as CanonicalJson from "./CanonicalJson.ts"
 import { type Outcome, Usage } from "./Outcome.ts"
@@ -87,6 +87,8 @@ export interface Claim {
   readonly messages: ReadonlyArray<Prompt.Message>
   /** All approvals of the run. */
   readonly approvals: ReadonlyArray<Approval>
+  /** Number of the last event that is stored of the run; 0 if none is. */
+  readonly lastEvent: number
 }
 
 /** What a worker writes at once. */
@@ -97,7 +99,7 @@ export interface Change {
   /** Appended to the conversation. */
   readonly messages?: ReadonlyArray<Prompt.Message> | undefined
   readonly approvals?: ReadonlyArray<Approval> | undefined
-  readonly events?: ReadonlyArray<Stored> | undefined
+  readonly events?: ReadonlyArray<Numbered> | undefined
 }
 
 /** One call: the four that make the key. */
@@ -179,10 +181,7 @@ export interface Service {
   /** The conversation so far. Empty if there is none. */
   readonly messages: (conversation: string) => Effect.Effect<ReadonlyArray<Prompt.Message>, AgentError>
   /** Stored events of a run after the given number, which is 0 for all. */
-  readonly events: (
-    runId: string,
-    after: number
-  ) => Effect.Effect<ReadonlyArray<{ readonly number: number; readonly event: Stored }>, AgentError>
+  readonly events: (runId: string, after: number) => Effect.Effect<ReadonlyArray<Numbered>, AgentError>
 
   /**
    * Records that a call starts, unless it did before. `rerun`: the lost attempt that this one is made in place of, for a tool that may run

@@ -397,6 +397,9 @@ class SqlStore {
           due_at = ${this.#now} + ${this.#lease} WHERE run_id = ${runId}`
       }
       const messages = taken ? yield* this.#messages(row.conversation) : []
+      const [last] = yield* sql<{
+        number: number | null
+      }>`SELECT MAX(number) AS number FROM toolspan_events WHERE run_id = ${runId}`
       return yield* reading((): Claim => {
         const run = toRun(row)
         return {
@@ -404,7 +407,8 @@ class SqlStore {
           taken,
           found: status,
           messages,
-          approvals: approvals.map(toApproval)
+          approvals: approvals.map(toApproval),
+          lastEvent: last?.number ?? 0
         }
       })
     })
@@ -434,20 +438,10 @@ class SqlStore {
         outcome = ${outcome === undefined ? row.outcome : outcomeJson.encode(outcome)}, due_at = ${dueAt}
         WHERE run_id = ${runId}`
       yield* this.#append(row.conversation, messages)
-      if (events.length > 0) {
-        const [last] = yield* sql<{
-          number: number | null
-        }>`SELECT MAX(number) AS number FROM toolspan_events WHERE run_id = ${runId}`
-        const first = (last?.number ?? 0) + 1
-        yield* this.#insert(
-          "toolspan_events",
-          events.map((event, index) => ({
-            run_id: runId,
-            number: first + index,
-            event: eventJson.encode(event)
-          }))
-        )
-      }
+      yield* this.#insert(
+        "toolspan_events",
+        events.map(({ event, number }) => ({ run_id: runId, number, event: eventJson.encode(event) }))
+      )
     })
   }
 

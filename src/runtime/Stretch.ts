@@ -18,12 +18,12 @@ import * as ToolCallContext from "../propagation/ToolCallContext.ts"
 import type { RunState } from "../semconv/Attributes.ts"
 import * as ErrorType from "../signals/ErrorType.ts"
 import { AgentError, RunBusy, Superseded } from "./AgentError.ts"
-import type { AgentEvent } from "./AgentEvent.ts"
+import type { Passing } from "./AgentEvent.ts"
 import * as Bounded from "./Bounded.ts"
 import { Calls } from "./Calls.ts"
 import type { Worker } from "./Definition.ts"
 import * as Heartbeat from "./Heartbeat.ts"
-import { Journal } from "./Journal.ts"
+import { type Emit, Journal } from "./Journal.ts"
 import * as Limits from "./Limits.ts"
 import * as ModelTurn from "./ModelTurn.ts"
 import * as OpenCalls from "./OpenCalls.ts"
@@ -35,7 +35,7 @@ import { RunTelemetry, ToolSignals, withStretch } from "./RunTelemetry.ts"
 /** How a stretch is worked on. */
 export interface Options {
   /** Is given each event as it happens; the last one is `Ended`, unless the run is lost. */
-  readonly emit: (event: AgentEvent) => void
+  readonly emit: Emit
   /** Whether the model is asked for a stream, so that there are deltas. */
   readonly streaming: boolean
   /** What an interruption of the worker means: the end of the run, or that another worker goes on. */
@@ -210,7 +210,7 @@ class Stretch {
   }
 
   #ask() {
-    const emit = this.#options.streaming ? (event: AgentEvent) => this.#journal.passing(event) : undefined
+    const emit = this.#options.streaming ? (event: Passing) => this.#journal.passing(event) : undefined
     const stamp = this.#telemetry.stamp()
     return Effect.map(
       ModelTurn.ask(this.#worker, this.#journal.messages, emit, (part) => stamped(part, stamp)),
@@ -254,11 +254,8 @@ class Stretch {
   }
 
   #end(outcome: Outcome, status: "waiting" | "ended" = "ended"): Effect.Effect<Outcome, AgentError> {
-    this.#journal.stored({ _tag: "Ended", outcome })
-    return Effect.map(this.#journal.write(status, outcome), () => {
-      this.#journal.passing({ _tag: "Ended", outcome })
-      return outcome
-    })
+    this.#journal.event({ _tag: "Ended", outcome })
+    return Effect.as(this.#journal.write(status, outcome), outcome)
   }
 
   /** Ends the run before its time; every call that has no result gets one. */

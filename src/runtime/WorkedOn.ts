@@ -10,8 +10,8 @@ import type { Outcome } from "./Outcome.ts"
 import type { Service as Store } from "./RunStore.ts"
 import * as Stretch from "./Stretch.ts"
 
-/** Hears what happens in a run. */
-export type Listener = (event: AgentEvent) => void
+/** Hears what happens in a run; of an event that the store keeps, after it was written, with its number there. */
+export type Listener = (event: AgentEvent, number?: number) => void
 
 interface Work {
   readonly cancelled: Deferred.Deferred<void>
@@ -45,7 +45,7 @@ export class WorkedOn {
           onInterrupt,
           streaming: this.#wantsDeltas(runId),
           cancelled: Deferred.await(work.cancelled),
-          emit: (event) => this.#tell(runId, event)
+          emit: (event, number) => this.#tell(runId, event, number)
         }),
         () => {
           this.#works.delete(runId)
@@ -67,6 +67,11 @@ export class WorkedOn {
     })
   }
 
+  /** Whether this process works on the run now. */
+  has(runId: string): boolean {
+    return this.#works.has(runId)
+  }
+
   /** Listens until the returned function is called. `deltas`: whether those are wanted, so that the model is asked for a stream. */
   listen(runId: string, listener: Listener, deltas: boolean): () => void {
     const listeners = this.#listeners.get(runId) ?? new Map<Listener, boolean>()
@@ -82,8 +87,8 @@ export class WorkedOn {
     return listeners !== undefined && [...listeners.values()].includes(true)
   }
 
-  #tell(runId: string, event: AgentEvent): void {
+  #tell(runId: string, event: AgentEvent, number: number | undefined): void {
     const listeners = this.#listeners.get(runId)
-    if (listeners !== undefined) for (const listener of listeners.keys()) listener(event)
+    if (listeners !== undefined) for (const listener of listeners.keys()) listener(event, number)
   }
 }

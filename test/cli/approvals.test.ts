@@ -188,7 +188,7 @@ describe("toolspan approvals", () => {
       const { stdout } = yield* approvals(directory, ["unknown", ...all])
       assert.match(
         stdout,
-        /^AGE +TOOL +CONVERSATION +CALL +STATE +ARGUMENTS\n.+ s +pay +c +call_1 +unknown +\{"amount":7\}\n$/
+        /^AGE +TOOL +CONVERSATION +CALL +STATE +ARGUMENTS\n.+ m?s +pay +c +call_1 +unknown +\{"amount":7\}\n$/
       )
       const no = yield* approvals(directory, ["resolve", "c", "call_1", "--result", "paid", ...all])
       assert.strictEqual(no.code, 1)

@@ -14,6 +14,7 @@ import * as Agent from "../../src/runtime/Agent.ts"
 import { AgentRuntime } from "../../src/runtime/AgentRuntime.ts"
 import * as Approvals from "../../src/runtime/Approvals.ts"
 import * as DurableRuntime from "../../src/runtime/DurableRuntime.ts"
+import { RunStore } from "../../src/runtime/RunStore.ts"
 import * as SqlRunStore from "../../src/runtime/SqlRunStore.ts"
 import * as SqliteClient from "../../src/sqlite/SqliteClient.ts"
 import * as RecordedSpans from "../../src/testing/RecordedSpans.ts"
@@ -89,6 +90,37 @@ for (const engine of ["the engine in memory", "a single runner on the file"] as 
           assert.deepStrictEqual(tags(yield* Bank.events(bank.resume("r"))), ["Ended"])
         }).pipe(Effect.provide(process(engine, filename, turns)))
       }).pipe(Effect.scoped)
+    )
+
+    it.live(
+      "tells of a call that has started, everywhere, and in its order however long the call takes",
+      () =>
+        Effect.gen(function* () {
+          const filename = yield* DatabaseFile.make
+          const bank = Bank.bank()
+          yield* Effect.gen(function* () {
+            const following = yield* Effect.forkChild(
+              Bank.events(bank.run({ prompt: "go", conversation: "c", runId: "r" }))
+            )
+            const { done } = yield* Bank.Book
+            while (done.length < 1) yield* Effect.sleep(10)
+            yield* Effect.gen(function* () {
+              const events = yield* (yield* RunStore).events("r", 0)
+              assert.deepStrictEqual(tags(events.map(({ event }) => event)), [
+                "TurnFinished",
+                "ToolCallStarted"
+              ])
+            }).pipe(Effect.provide(store(filename)))
+            yield* Effect.sleep(1500)
+            yield* (yield* AgentRuntime).cancel("r")
+            assert.deepStrictEqual(tags(yield* Fiber.join(following)), [
+              "TurnFinished",
+              "ToolCallStarted",
+              "ToolCallFinished",
+              "Ended"
+            ])
+          }).pipe(Effect.provide(process(engine, filename, [[toolCall("call_1", "wait", { amount: 1 })]])))
+        }).pipe(Effect.scoped)
     )
 
     it.live(

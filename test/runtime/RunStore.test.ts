@@ -540,19 +540,20 @@ for (const [name, layer] of [
         })
       )
 
-      it.effect("numbers events in the order in which they are written", () =>
+      it.effect("keeps events by their numbers, and tells the next worker the last one", () =>
         Effect.gen(function* () {
           const { epoch, other, run, store } = yield* claimed()
-          const event = (turn: number) =>
-            ({ _tag: "TurnFinished", turn, text: "", finishReason: "stop", toolCalls: 0 }) as const
+          const event = (turn: number) => ({
+            number: turn,
+            event: { _tag: "TurnFinished", turn, text: "", finishReason: "stop", toolCalls: 0 } as const
+          })
           const write = (...events: ReadonlyArray<ReturnType<typeof event>>) =>
             store.commit(run.runId, epoch, { progress: noProgress, status: "running", events })
           yield* write(event(1), event(2))
           yield* write(event(3))
-          assert.deepStrictEqual(yield* other.events(run.runId, 1), [
-            { number: 2, event: event(2) },
-            { number: 3, event: event(3) }
-          ])
+          assert.deepStrictEqual(yield* other.events(run.runId, 1), [event(2), event(3)])
+          yield* store.release(run.runId, epoch)
+          assert.strictEqual((yield* other.claim(run.runId)).lastEvent, 3)
         })
       )
 
