@@ -25,7 +25,7 @@ const answers = [
 ] as const
 
 /** A model that answers at once, in turn. */
-const bare = Effect.suspend(() => {
+export const bare = Effect.suspend(() => {
   let request = 0
   return LanguageModel.make({
     generateText: () => Effect.succeed([...(answers[request++ % 2] ?? [])]),

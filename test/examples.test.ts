@@ -1,7 +1,12 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as OtlpServer from "./support/OtlpServer.ts"
+import * as Ports from "./support/Ports.ts"
+import * as Postgres from "./support/Postgres.ts"
 import * as Program from "./support/Program.ts"
 
 /** What each example prints: on stdout, and on stderr without times and ids. */
@@ -43,12 +48,16 @@ const expected: Readonly<Record<string, { readonly stdout: string; readonly tree
 
 /** Run twice. */
 const twoProcesses = "approve-in-another-process.ts"
+/** Run in turn, on one file. */
+const durable = ["durable-agent.ts", "decide-for-an-agent.ts"] as const
+/** Run three times at once. */
+const workers = "workers-on-postgres.ts"
 
 describe("examples", () => {
   const files = readdirSync(`${Program.root}examples`)
 
   it("are all listed here, and short", () => {
-    assert.deepStrictEqual(files.sort(), [...Object.keys(expected), twoProcesses].sort())
+    assert.deepStrictEqual(files.sort(), [...Object.keys(expected), twoProcesses, ...durable, workers].sort())
     for (const file of files) {
       assert.isBelow(readFileSync(`${Program.root}examples/${file}`, "utf8").split("\n").length, 60)
     }
@@ -73,6 +82,86 @@ describe("examples", () => {
       })
     )
   }
+
+  it.effect(`${durable.join(" and ")}: what one process begins, and another approves, a third finishes`, () =>
+    Effect.gen(function* () {
+      const directory = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(path.join(tmpdir(), "toolspan-examples-"))),
+        (directory) => Effect.sync(() => rmSync(directory, { recursive: true }))
+      )
+      const run = (example: (typeof durable)[number]) =>
+        Effect.map(
+          Program.run(`examples/${example}`, { args: [path.join(directory, "runs.db")] }),
+          ({ code, stderr, stdout }) => {
+            assert.deepStrictEqual([code, stderr], [0, ""])
+            return stdout
+              .replaceAll(/^\[.*?\] /gm, "")
+              .trimEnd()
+              .split("\n")
+          }
+        )
+      const [agent, decide] = durable
+      const call = ["ToolCallStarted", "ToolCallFinished"]
+      assert.deepStrictEqual(yield* run(agent), [
+        ...["TurnFinished", ...call],
+        ...["TurnFinished", "ApprovalAsked", "Waiting"]
+      ])
+      assert.deepStrictEqual(yield* run(decide), [
+        'clerk in ada: pay call_2 {"invoice":42,"amount":7}',
+        "approved by ada"
+      ])
+      const lines = yield* run(agent)
+      const isLog = (line: string) => line.startsWith("INFO")
+      assert.deepStrictEqual(
+        lines.filter((line) => !isLog(line)),
+        ["ApprovalDecided", ...call, "TextDelta", "TurnFinished", "Finished"]
+      )
+      assert.match(lines.filter(isLog).join("\n"), /^INFO \(#\d+\): 7 left the account$/)
+      assert.deepStrictEqual(yield* run(agent), ["Finished"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live(`${workers}: each of three hears how its run ended, whoever worked on it`, () =>
+    Effect.gen(function* () {
+      const { url } = yield* Postgres.start
+      const started = yield* Effect.forEach(["a", "b", "c"], (run) =>
+        Effect.gen(function* () {
+          const port = String(yield* Ports.free)
+          const child = yield* Effect.acquireRelease(
+            Effect.sync(() =>
+              spawn(
+                process.execPath,
+                ["--conditions=toolspan-source", `${Program.root}examples/${workers}`, url, port, run],
+                { stdio: ["ignore", "pipe", "inherit"] }
+              )
+            ),
+            (child) =>
+              Effect.callback<void>((resume) => {
+                child.once("exit", () => resume(Effect.void))
+                child.kill("SIGTERM")
+              })
+          )
+          return { port, child }
+        })
+      )
+      const ports = started.map(({ port }) => port)
+      const answers = yield* Effect.forEach(
+        started,
+        ({ child }) =>
+          Effect.callback<string>((resume) => {
+            let output = ""
+            child.stdout.on("data", (chunk) => {
+              output += chunk
+              const [, port] = /^Three, says the one on (\d+)\.$/m.exec(output) ?? []
+              if (port !== undefined) resume(Effect.succeed(port))
+            })
+          }),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(answers, 3)
+      for (const port of answers) assert.include(ports, port)
+    }).pipe(Effect.scoped)
+  )
 
   it.effect(`${twoProcesses}: two processes, one trace`, () =>
     Effect.gen(function* () {

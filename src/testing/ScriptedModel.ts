@@ -25,9 +25,12 @@ export type Request = LanguageModel.ProviderOptions
  * earlier tool results, take time, or fail as a provider does. An answer without a `finish` part gets one at its end:
  * `tool-calls` when it calls a tool that the client runs, else `stop`.
  */
-export type Turn =
-  | ReadonlyArray<Part>
-  | ((request: Request) => ReadonlyArray<Part> | Effect.Effect<ReadonlyArray<Part>, AiError.AiError>)
+export type Turn = ReadonlyArray<Part> | Answering
+
+/** Makes an answer from the request. */
+export type Answering = (
+  request: Request
+) => ReadonlyArray<Part> | Effect.Effect<ReadonlyArray<Part>, AiError.AiError>
 
 /** A scripted model, and what it was asked so far. */
 export class ScriptedModel extends Context.Service<
@@ -45,16 +48,16 @@ export class ScriptedModel extends Context.Service<
 
 /**
  * Makes a model that plays `turns` once. Each model has a counter of its own; requests made in parallel take one turn
- * each, in the order in which they arrive. A request beyond the last turn is a defect that names the turn. A streamed
- * turn arrives as one chunk.
+ * each, in the order in which they arrive. A request beyond the last turn is a defect that names the turn. A function
+ * instead of turns answers every request. A streamed turn arrives as one chunk.
  */
-export const make = (turns: ReadonlyArray<Turn>): Effect.Effect<ScriptedModel["Service"]> =>
+export const make = (turns: ReadonlyArray<Turn> | Answering): Effect.Effect<ScriptedModel["Service"]> =>
   Effect.suspend(() => {
     const requests: Array<Request> = []
     const answer = (request: Request): Effect.Effect<Array<Part>, AiError.AiError> =>
       Effect.suspend(() => {
         const index = requests.push(request) - 1
-        const turn = turns[index]
+        const turn = typeof turns === "function" ? turns : turns[index]
         if (turn === undefined) {
           return Effect.die(
             new Error(`ScriptedModel: turn ${index + 1} was asked for, but the script has ${turns.length}`)
@@ -79,7 +82,9 @@ export const make = (turns: ReadonlyArray<Turn>): Effect.Effect<ScriptedModel["S
  * The model of {@link make} as `LanguageModel.LanguageModel`, and itself, to read its requests. A layer that is built
  * twice plays twice.
  */
-export const layer = (turns: ReadonlyArray<Turn>): Layer.Layer<LanguageModel.LanguageModel | ScriptedModel> =>
+export const layer = (
+  turns: ReadonlyArray<Turn> | Answering
+): Layer.Layer<LanguageModel.LanguageModel | ScriptedModel> =>
   Layer.effectContext(
     Effect.map(make(turns), (scripted) =>
       Context.make(ScriptedModel, scripted).pipe(Context.add(LanguageModel.LanguageModel, scripted.model))

@@ -1,22 +1,12 @@
-import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Ports from "../support/Ports.ts"
 import * as Program from "../support/Program.ts"
-
-const freePort = Effect.promise(
-  () =>
-    new Promise<number>((resolve) => {
-      const server = createServer().listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-      })
-    })
-)
 
 describe("scraped by Prometheus", () => {
   it.effect("counters have their names and zeros, and nothing has a label for the unit", () =>
     Effect.gen(function* () {
-      const port = yield* freePort
+      const port = yield* Ports.free
       const { code, stderr, stdout } = yield* Program.run("test/contract/programs/scraped.ts", {
         environment: {
           OTEL_METRICS_EXPORTER: "prometheus",

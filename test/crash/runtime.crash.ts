@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,6 +11,7 @@ import type * as Prompt from "effect/ai/Prompt"
 import * as Effect from "effect/Effect"
 import * as Approvals from "../../src/runtime/Approvals.ts"
 import { RunStore } from "../../src/runtime/RunStore.ts"
+import * as Ports from "../support/Ports.ts"
 import * as Postgres from "../support/Postgres.ts"
 import * as Program from "../support/Program.ts"
 import * as Clerk from "./Clerk.ts"
@@ -25,14 +25,6 @@ interface Scenario {
   readonly pauses?: boolean
 }
 
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = net.createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-
 /** Workers that are there as long as the scope; a dead one is replaced. */
 class Workers {
   readonly #processes: Array<ChildProcess | undefined>
@@ -41,6 +33,8 @@ class Workers {
   pauses = 0
   deaths = 0
   readonly said: Array<string> = []
+  /** Those that have started, and are not stopped. */
+  readonly #ready = new Set<ChildProcess>()
   #ending = false
 
   constructor(count: number, args: (index: number) => ReadonlyArray<string>) {
@@ -55,26 +49,39 @@ class Workers {
       { env: { PATH: process.env["PATH"], HOME: process.env["HOME"] } }
     )
     child.stderr.on("data", (chunk) => this.said.push(String(chunk)))
-    child.stdout.on("data", (chunk) => this.said.push(String(chunk)))
+    child.stdout.on("data", (chunk) => {
+      this.said.push(String(chunk))
+      this.#ready.add(child)
+    })
     child.on("exit", () => {
       this.deaths++
+      this.#ready.delete(child)
       if (!this.#ending) this.#processes[index] = this.#start(index)
     })
     return child
   }
 
-  /** Kills one of them. */
-  kill(): void {
+  /** Kills one of them; false if none works yet. */
+  kill(): boolean {
+    const child = this.#any()
+    if (child === undefined) return false
     this.kills++
-    this.#any()?.kill("SIGKILL")
+    this.#ready.delete(child)
+    child.kill("SIGKILL")
+    return true
   }
 
-  /** Stops one for so long, then lets it go on: it knows nothing of it. */
-  pause(millis: number): void {
-    this.pauses++
+  /** Stops one for so long, then lets it go on: it knows nothing of it. False if none works yet. */
+  pause(millis: number): boolean {
     const child = this.#any()
-    child?.kill("SIGSTOP")
-    setTimeout(() => child?.kill("SIGCONT"), millis)
+    if (child === undefined) return false
+    this.pauses++
+    this.#ready.delete(child)
+    child.kill("SIGSTOP")
+    setTimeout(() => {
+      if (child.kill("SIGCONT")) this.#ready.add(child)
+    }, millis)
+    return true
   }
 
   async end(): Promise<void> {
@@ -94,7 +101,7 @@ class Workers {
   }
 
   #any(): ChildProcess | undefined {
-    return this.#processes[Math.floor(Math.random() * this.#processes.length)]
+    return [...this.#ready][Math.floor(Math.random() * this.#ready.size)]
   }
 }
 
@@ -104,7 +111,9 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
     const directory = fs.mkdtempSync(path.join(os.tmpdir(), "toolspan-crash-"))
     const ledger = path.join(directory, "ledger")
     fs.writeFileSync(ledger, "")
-    const ports = yield* Effect.promise(() => Promise.all(Array.from({ length: count }, freePort)))
+    const ports = yield* Effect.all(Array.from({ length: count }, () => Ports.free))
+    const ledgerLines = () => fs.readFileSync(ledger, "utf8").trimEnd().split("\n")
+    const deathsAtPoints = () => ledgerLines().filter((line) => line.startsWith("died")).length
     /** How likely a worker is to die at a point; none at the end, so that the runs come to theirs. */
     let die = 0.02
     const workers = new Workers(count, (index) => [url, engine, String(ports[index]), ledger, String(die)])
@@ -162,14 +171,15 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
       yield* seeApprovals
       const open = yield* unfinished
       if (open.length === 0) break
-      const calm = Date.now() - since > TIME
+      // They die until there were enough deaths of each kind, however slow the machine is.
+      const calm =
+        workers.kills >= KILLS && (!pauses || workers.pauses >= PAUSES) && deathsAtPoints() >= AT_POINTS
       if (calm) die = 0
-      if (!calm && Date.now() > next) {
-        if (pauses && Math.random() < 0.4) workers.pause(Stores.LEASE * 1.7)
-        else workers.kill()
-        next = Date.now() + 700 + Math.random() * 1800
+      else if (Date.now() > next) {
+        const done = pauses && Math.random() < 0.4 ? workers.pause(Stores.LEASE * 1.7) : workers.kill()
+        if (done) next = Date.now() + 700 + Math.random() * 1800
       }
-      if (Date.now() - since > 4 * TIME) {
+      if (Date.now() - since > PATIENCE) {
         const states = yield* Effect.forEach(open.slice(0, 5), store.get)
         return yield* Effect.die(
           `${open.length} runs do not end: ${JSON.stringify(states, undefined, 1)}\n${workers.said.slice(-20).join("")}`
@@ -178,9 +188,9 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
     }
     yield* Effect.promise(() => workers.end())
 
-    const lines = fs.readFileSync(ledger, "utf8").trimEnd().split("\n")
+    const lines = ledgerLines()
+    const deaths = deathsAtPoints()
     const times = (line: string) => lines.filter((other) => other === line).length
-    const deaths = lines.filter((line) => line.startsWith("died")).length
     const effects = lines.filter((line) => /^(transfer|pay) /.test(line))
     let unknown = 0
     let happened = 0
@@ -230,8 +240,13 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
     )
   }).pipe(Effect.scoped, Effect.provide(Stores.store(url)))
 
-/** How long workers are killed, in milliseconds. */
-const TIME = 40_000
+/** Until how many deaths of each kind workers die, if their runs take so long. */
+const KILLS = 12
+const PAUSES = 4
+const AT_POINTS = 12
+
+/** How long all of it may take, in milliseconds. */
+const PATIENCE = 240_000
 
 const toMessage = (message: { readonly role: string; readonly content: unknown }) =>
   message as unknown as Prompt.Message

@@ -2,11 +2,12 @@
  * What the `OTEL_*` variables do, in processes of their own.
  */
 import * as Http2 from "node:http2"
-import * as Net from "node:net"
+import type * as Net from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as OtlpServer from "../support/OtlpServer.ts"
+import * as Ports from "../support/Ports.ts"
 import * as ChildProgram from "./ChildProgram.ts"
 
 const types = (server: OtlpServer.OtlpServer) =>
@@ -162,7 +163,7 @@ describe.concurrent("by environment", () => {
 
   it.live("Prometheus reads metrics from the process", () =>
     Effect.gen(function* () {
-      const port = yield* freePort
+      const port = yield* Ports.free
       const server = yield* OtlpServer.make
       const child = yield* ChildProgram.start("wait", {
         OTEL_EXPORTER_OTLP_ENDPOINT: server.url,
@@ -221,16 +222,6 @@ const grpcServer: Effect.Effect<
   )
   return { url: `http://127.0.0.1:${portOf(server)}`, calls }
 })
-
-const freePort = Effect.promise(
-  () =>
-    new Promise<number>((resolve) => {
-      const server = Net.createServer().listen(0, "127.0.0.1", () => {
-        const port = portOf(server)
-        server.close(() => resolve(port))
-      })
-    })
-)
 
 function portOf(server: Net.Server | Http2.Http2Server): number {
   const address = server.address()

@@ -3,7 +3,6 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { PgClient } from "@effect/sql-pg"
@@ -11,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
+import * as Ports from "./Ports.ts"
 
 export interface Postgres {
   readonly url: string
@@ -42,14 +42,6 @@ const asPostgres = (
     ? ["setpriv", ["--reuid=postgres", "--regid=postgres", "--clear-groups", "--", program, ...args]]
     : [program, args]
 
-const freePort = Effect.callback<number>((resume) => {
-  const server = net.createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as net.AddressInfo
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
-
 /** Starts it. Commits reach the disk of a machine that stays up: what is tested is the death of processes. */
 export const start: Effect.Effect<Postgres, never, Scope.Scope> = Effect.gen(function* () {
   const bin = programs()
@@ -67,7 +59,7 @@ export const start: Effect.Effect<Postgres, never, Scope.Scope> = Effect.gen(fun
     ...["-D", data, "-U", "toolspan", "--auth=trust", "-E", "UTF8", "--no-locale", "--no-sync"]
   ])
   execFileSync(initdb[0], [...initdb[1]], { stdio: "ignore", cwd: directory })
-  const port = yield* freePort
+  const port = yield* Ports.free
   const server = asPostgres(path.join(bin, "postgres"), [
     ...["-D", data, "-h", "127.0.0.1", "-p", String(port), "-k", directory],
     ...["-c", "fsync=off", "-c", "max_connections=200"]

@@ -197,6 +197,18 @@ describe("ScriptedModel", () => {
     })
   )
 
+  it.effect("answers every request by a function, whatever came before in this process", () =>
+    Effect.gen(function* () {
+      const { model, requests } = yield* ScriptedModel.make(({ prompt }) => [
+        ScriptedModel.text(`${prompt.content.length} messages`)
+      ])
+      const first = yield* model.generateText({ prompt: "one" })
+      const second = yield* model.generateText({ prompt: Prompt.concat(Prompt.make("one"), "two") })
+      assert.deepStrictEqual([first.text, second.text], ["1 messages", "2 messages"])
+      assert.lengthOf(requests, 2)
+    })
+  )
+
   it.effect("fails as a provider does when a turn fails", () =>
     Effect.gen(function* () {
       const limited = AiError.make({
