@@ -22,7 +22,6 @@ import * as Refusal from "./Refusal.ts"
 import * as Store from "./Store.ts"
 import * as Switch from "./Switch.ts"
 import * as Telemetry from "./Telemetry.ts"
-import * as Unfinished from "./Unfinished.ts"
 
 export const command = Command.make(
   "demo",
@@ -95,10 +94,13 @@ const place = (file: Option.Option<string>) =>
     return path.join(yield* fs.makeTempDirectory({ prefix: "toolspan-demo-" }), "runs.db")
   })
 
+/** The runs of the demo in the store that go on. */
+const unfinished = Effect.flatMap(RunStore, (store) => store.unfinished({ agent: Agent.agent.name }))
+
 /** A new run, in a store. */
 const later = (flags: Flags, file: string) =>
   Effect.gen(function* () {
-    const waiting = yield* Unfinished.ofAgent(Agent.agent.name)
+    const [waiting] = yield* unfinished
     if (waiting !== undefined) {
       return yield* Refusal.fail(
         `A run of the demo waits in ${file}: go on with --resume ${file}, or give another file`
@@ -123,11 +125,11 @@ const begin = (flags: Flags, file: string | undefined) =>
 /** Goes on with the run that is in the store. */
 const resume = (flags: Flags, file: string) =>
   Effect.gen(function* () {
-    const runId = yield* Unfinished.ofAgent(Agent.agent.name)
-    if (runId === undefined) {
+    const [waiting] = yield* unfinished
+    if (waiting === undefined) {
       return yield* Console.log("Nothing waits in this conversation: it is finished.")
     }
-    yield* work(working(runId, flags), file)
+    yield* work(working(waiting.runId, flags), file)
   }).pipe(Effect.provide(AgentRuntime.layer))
 
 const working = (runId: string, { later, no, yes }: Flags) =>

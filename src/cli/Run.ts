@@ -24,7 +24,6 @@ import { Narration } from "./run/Narration.ts"
 import * as Store from "./Store.ts"
 import * as Switch from "./Switch.ts"
 import * as Telemetry from "./Telemetry.ts"
-import * as Unfinished from "./Unfinished.ts"
 
 export const command = Command.make(
   "run",
@@ -83,9 +82,9 @@ export const command = Command.make(
         onNone: () => Effect.provide(talking(undefined), MemoryRunStore.layer),
         onSome: (place) =>
           Effect.gen(function* () {
-            const left = yield* Unfinished.ofConversation(chat.conversation)
+            const [left] = yield* (yield* RunStore).unfinished({ conversation: chat.conversation })
             if (Option.isNone(conversation)) chat.narration.note(`--conversation ${chat.conversation}`)
-            yield* talking(left)
+            yield* talking(left?.runId)
           }).pipe(Effect.provide(Store.layer(place, { create: true })))
       })
       yield* Effect.provide(

@@ -23,9 +23,6 @@ export interface Options {
   readonly create: boolean
 }
 
-/** The store, and its database. */
-export type Store = RunStore | SqlClient.SqlClient
-
 export const flag = Flag.String("store").pipe(Flag.withMetavar("FILE|URL"), Flag.optional)
 
 const isPostgres = (store: string): boolean => /^postgres(ql)?:/i.test(store)
@@ -42,14 +39,14 @@ export const shown = (store: string): string => {
 export const layer = (
   store: string,
   { create }: Options
-): Layer.Layer<Store, CliError.UserError, FileSystem.FileSystem> => {
+): Layer.Layer<RunStore, CliError.UserError, FileSystem.FileSystem> => {
   const named = shown(store)
-  const refused = (error: unknown): Layer.Layer<Store, CliError.UserError> =>
+  const refused = (error: unknown): Layer.Layer<RunStore, CliError.UserError> =>
     Layer.effectContext(
       Effect.fail(Refusal.make(`Could not open ${named}: ${Refusal.causesOf(error)}`, error))
     )
   const opened = SqlRunStore.layer().pipe(
-    Layer.provideMerge(isPostgres(store) ? postgres(store) : file(path.resolve(store), create)),
+    Layer.provide(isPostgres(store) ? postgres(store) : file(path.resolve(store), create)),
     Layer.catchTag(["SqlError", "AgentError"], refused)
   )
   return create || !isPostgres(store)
@@ -106,8 +103,8 @@ const MAGIC = "SQLite format 3\u0000"
 const read = (fs: FileSystem.FileSystem, filename: string, bytes: number) =>
   Stream.mkString(Stream.decodeText(fs.stream(filename, { bytesToRead: bytes })))
 
-/** The store tries five times more: then somebody at a terminal has waited long enough. */
-const busyTimeout = "1 second"
+/** Then somebody at a terminal has waited long enough. */
+const busyTimeout = "5 seconds"
 
 const postgres = (url: string): Layer.Layer<SqlClient.SqlClient, SqlError | CliError.UserError> =>
   Layer.unwrap(

@@ -10,6 +10,7 @@ import type * as Scope from "effect/Scope"
 import type * as Stream from "effect/Stream"
 import * as AgentError from "./AgentError.ts"
 import type { AgentEvent } from "./AgentEvent.ts"
+import * as ApprovalGauges from "./ApprovalGauges.ts"
 import type { Worker } from "./Definition.ts"
 import * as EventStream from "./EventStream.ts"
 import * as MemoryRunStore from "./MemoryRunStore.ts"
@@ -43,7 +44,13 @@ export class AgentRuntime extends Context.Service<AgentRuntime, Service>()("tool
  * waits for approvals goes on when somebody resumes it.
  */
 export const layer: Layer.Layer<AgentRuntime, never, RunStore> = Layer.effect(AgentRuntime)(
-  Effect.map(RunStore, (store) => make(store))
+  Effect.gen(function* () {
+    const store = yield* RunStore
+    const workers = new Workers()
+    // What waits in a store of this process alone is told by who asked for it.
+    if (store.isShared) yield* Effect.forkScoped(ApprovalGauges.report(store, () => workers.tools))
+    return make(store, workers)
+  })
 )
 
 /** The same, with a store of its own in memory: all is gone with the process. */
@@ -52,8 +59,7 @@ export const layerMemory: Layer.Layer<AgentRuntime | RunStore> = Layer.provideMe
   MemoryRunStore.layer
 )
 
-const make = (store: Store): Service => {
-  const workers = new Workers()
+const make = (store: Store, workers: Workers): Service => {
   const workedOn = new WorkedOn(store)
 
   const work = (runId: string): Effect.Effect<Outcome, AgentError.AgentError> =>

@@ -10,6 +10,9 @@ import type { Service as Store } from "./RunStore.ts"
 /** How often, in milliseconds: no more often than metrics are read. */
 const INTERVAL = 15_000
 
+/** How soon to look again for the first agent. */
+const SOON = 50
+
 /** Reports for ever. `tools`: the names of those that may stand on metrics. A store that fails is asked again the next time. */
 export const report = (store: Store, tools: () => ReadonlySet<string>): Effect.Effect<never> => {
   /** The tools that were reported, so that each falls back to 0. */
@@ -33,9 +36,9 @@ export const report = (store: Store, tools: () => ReadonlySet<string>): Effect.E
       Instruments.approvalOldest(tool).updateUnsafe(age, context)
     }
   })
-  return once.pipe(
+  const counted = once.pipe(
     Effect.catchCause((cause) => Effect.logDebug("toolspan: waiting approvals could not be counted", cause)),
-    Effect.andThen(Effect.sleep(INTERVAL)),
-    Effect.forever
+    Effect.andThen(Effect.sleep(INTERVAL))
   )
+  return Effect.forever(Effect.suspend(() => (tools().size === 0 ? Effect.sleep(SOON) : counted)))
 }

@@ -155,6 +155,16 @@ class Memory {
           )
           .map(({ run }) => run)
       }),
+    unfinished: (of) =>
+      attempt(() =>
+        [...this.#entries.values()]
+          .map(({ run }) => run)
+          .filter(
+            (run) =>
+              run.status !== "ended" &&
+              ("agent" in of ? run.agent === of.agent : run.conversation === of.conversation)
+          )
+      ),
     messages: (conversation) => attempt(() => this.#conversations.get(conversation)?.messages.slice() ?? []),
     // They are kept for other processes, of which there are none.
     events: () => Effect.succeed([]),

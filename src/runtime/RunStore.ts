@@ -146,6 +146,9 @@ export interface Verdict {
   readonly arguments?: string | undefined
 }
 
+/** Whose runs are asked for. */
+export type Of = { readonly agent: string } | { readonly conversation: string }
+
 export interface Service {
   /** Whether another process may see what is written: then leases are kept, and events stored. */
   readonly isShared: boolean
@@ -178,6 +181,8 @@ export interface Service {
    * now recorded as such); running ones whose lease is over.
    */
   readonly due: (agents: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Run>, AgentError>
+  /** The runs of an agent, or of a conversation (one at most), that have not ended. */
+  readonly unfinished: (of: Of) => Effect.Effect<ReadonlyArray<Run>, AgentError>
   /** The conversation so far. Empty if there is none. */
   readonly messages: (conversation: string) => Effect.Effect<ReadonlyArray<Prompt.Message>, AgentError>
   /** Stored events of a run after the given number, which is 0 for all. */

@@ -76,6 +76,12 @@ class Damaged extends Error {}
 /** Somebody else was first: to be looked at again. */
 class Again extends Error {}
 
+/** Whether the same may succeed at once. Not after a wait for a lock, or for the server, that was as long as it may be. */
+const mayBeTriedAgain = (error: unknown): boolean =>
+  error instanceof Again ||
+  (error instanceof SqlError &&
+    (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError"))
+
 /** Failures of the database as ours; deadlocks and the like are tried again. */
 const guarded = <A, E, R>(
   operation: string,
@@ -85,9 +91,7 @@ const guarded = <A, E, R>(
     Effect.retry({
       schedule: Schedule.exponential("10 millis").pipe(Schedule.jittered),
       times: 5,
-      while: (error) =>
-        error instanceof Again ||
-        (error instanceof SqlError && error.isRetryable && error.reason._tag !== "ConnectionError")
+      while: mayBeTriedAgain
     }),
     Effect.mapError((error) =>
       error instanceof AgentError
@@ -249,6 +253,16 @@ class SqlStore {
         ),
       cancel: (runId) => transaction("cancel", this.#cancel(runId)),
       due: (agents) => guarded("due", this.#due(agents)),
+      unfinished: (of) =>
+        guarded(
+          "unfinished",
+          Effect.flatMap(
+            sql<RunRow>`SELECT *, ${this.#now} AS now FROM toolspan_runs WHERE ${
+              "agent" in of ? sql`agent = ${of.agent}` : sql`conversation = ${of.conversation}`
+            } AND status <> 'ended' ORDER BY run_id`,
+            (rows) => reading(() => rows.map(toRun))
+          )
+        ),
       messages: (conversation) => guarded("messages", this.#messages(conversation)),
       events: (runId, after) =>
         guarded(

@@ -11,7 +11,7 @@ import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
 import * as LanguageModelInstrumentation from "../../src/instrumentation/LanguageModelInstrumentation.ts"
 import * as ToolkitInstrumentation from "../../src/instrumentation/ToolkitInstrumentation.ts"
 import * as Agent from "../../src/runtime/Agent.ts"
-import { AgentRuntime } from "../../src/runtime/AgentRuntime.ts"
+import * as AgentRuntime from "../../src/runtime/AgentRuntime.ts"
 import * as Approvals from "../../src/runtime/Approvals.ts"
 import * as DurableRuntime from "../../src/runtime/DurableRuntime.ts"
 import { RunStore } from "../../src/runtime/RunStore.ts"
@@ -112,7 +112,7 @@ for (const engine of ["the engine in memory", "a single runner on the file"] as 
               ])
             }).pipe(Effect.provide(store(filename)))
             yield* Effect.sleep(1500)
-            yield* (yield* AgentRuntime).cancel("r")
+            yield* (yield* AgentRuntime.AgentRuntime).cancel("r")
             assert.deepStrictEqual(tags(yield* Fiber.join(following)), [
               "TurnFinished",
               "ToolCallStarted",
@@ -141,7 +141,7 @@ for (const engine of ["the engine in memory", "a single runner on the file"] as 
           }).pipe(Effect.provide(store(filename)))
 
           yield* Effect.gen(function* () {
-            const runtime = yield* AgentRuntime
+            const runtime = yield* AgentRuntime.AgentRuntime
             // Nobody resumes it: that it is decided is found.
             const outcome = yield* runtime.outcome("r")
             assert.strictEqual(outcome._tag === "Finished" && outcome.text, "Paid.")
@@ -165,7 +165,7 @@ for (const engine of ["the engine in memory", "a single runner on the file"] as 
           while (done.length < 1) yield* Effect.sleep(10)
         }).pipe(Effect.provide(process(engine, filename, [[toolCall("call_1", "wait", { amount: 1 })]])))
         yield* Effect.gen(function* () {
-          const outcome = yield* (yield* AgentRuntime).outcome("r")
+          const outcome = yield* (yield* AgentRuntime.AgentRuntime).outcome("r")
           assert.strictEqual(outcome._tag, "Finished")
           assert.match((yield* Bank.history("c"))[2] ?? "", /^failure call_1 wait .*ToolOutcomeUnknown/)
           assert.deepStrictEqual((yield* Bank.Book).done, [])
@@ -178,7 +178,7 @@ for (const engine of ["the engine in memory", "a single runner on the file"] as 
         const filename = yield* DatabaseFile.make
         const bank = Bank.bank()
         yield* Effect.gen(function* () {
-          const runtime = yield* AgentRuntime
+          const runtime = yield* AgentRuntime.AgentRuntime
           const { done } = yield* Bank.Book
           yield* bank.start({ prompt: "go", conversation: "c", runId: "r" })
           while (done.length < 1) yield* Effect.sleep(10)
@@ -226,7 +226,7 @@ describe("a durable runtime", () => {
         Effect.provide(store(filename))
       )
       yield* traced(
-        Effect.flatMap(AgentRuntime, (runtime) => runtime.outcome("r")).pipe(
+        Effect.flatMap(AgentRuntime.AgentRuntime, (runtime) => runtime.outcome("r")).pipe(
           Effect.provide(observed([[text("Paid.")]]))
         )
       )
@@ -257,6 +257,45 @@ describe("a durable runtime", () => {
       ])
     }).pipe(Effect.scoped)
   )
+
+  for (const [where, runtime] of [
+    [
+      "works by itself",
+      DurableRuntime.layer({ pollInterval: 50 }).pipe(Layer.provide(WorkflowEngine.layerMemory))
+    ],
+    ["is asked", AgentRuntime.layer]
+  ] as const) {
+    it.live(`counts what waits in the store, for every process: where it ${where}`, () =>
+      Effect.gen(function* () {
+        const filename = yield* DatabaseFile.make
+        const bank = Bank.bank()
+        yield* bank
+          .generate({ prompt: "go", conversation: "c", runId: "r" })
+          .pipe(
+            Effect.provide(
+              process("the engine in memory", filename, [[toolCall("call_1", "pay", { amount: 7 })]])
+            )
+          )
+        yield* Effect.gen(function* () {
+          const waiting = Metrics.values("toolspan.approval.stored")
+          while (Object.keys(yield* waiting).length === 0) yield* Effect.sleep(10)
+          assert.deepStrictEqual(yield* waiting, { pay: 1 })
+          const { pay } = yield* Metrics.values("toolspan.approval.oldest")
+          assert.isAtLeast(Number(pay), 0)
+        }).pipe(
+          Effect.provide(
+            bank.layer.pipe(
+              Layer.provide([ScriptedModel.layer([]), Bank.handlers]),
+              Layer.provide(Bank.Book.layer),
+              Layer.provide(runtime),
+              Layer.provide(store(filename)),
+              Layer.provideMerge(Metrics.layer)
+            )
+          )
+        )
+      }).pipe(Effect.scoped)
+    )
+  }
 
   it.live("can be looked at by a process that does not work on the run", () =>
     Effect.gen(function* () {

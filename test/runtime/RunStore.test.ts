@@ -476,6 +476,22 @@ for (const [name, layer] of [
         })
       )
 
+      it.effect("finds the runs of an agent, and the run of a conversation, that have not ended", () =>
+        Effect.gen(function* () {
+          const { epoch, other, run, store } = yield* claimed()
+          const second = newRun({ agent: run.agent })
+          yield* store.begin(second)
+          yield* store.begin(newRun())
+          const ids = (of: Parameters<typeof store.unfinished>[0]) =>
+            Effect.map(other.unfinished(of), (runs) => runs.map(({ runId }) => runId).sort())
+          assert.deepStrictEqual(yield* ids({ agent: run.agent }), [run.runId, second.runId].sort())
+          assert.deepStrictEqual(yield* ids({ conversation: run.conversation }), [run.runId])
+          yield* store.commit(run.runId, epoch, { progress: noProgress, status: "ended" })
+          assert.deepStrictEqual(yield* ids({ agent: run.agent }), [second.runId])
+          assert.deepStrictEqual(yield* ids({ conversation: run.conversation }), [])
+        })
+      )
+
       it.effect("counts what waits by tool", () =>
         Effect.gen(function* () {
           const { epoch, run, store } = yield* claimed()
