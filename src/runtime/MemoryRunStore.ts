@@ -20,6 +20,7 @@ import type { Approval } from "./ApprovalRecord.ts"
 import * as ApprovalRecord from "./ApprovalRecord.ts"
 import {
   type Begun,
+  begunBefore,
   type CallKey,
   type CallResult,
   type Change,
@@ -334,27 +335,31 @@ class Memory {
       })
       return { _tag: "Run", attempt: 1 }
     }
-    const { key: known, result, status } = call
-    if (known.toolName !== key.toolName || known.arguments !== key.arguments) {
-      return { _tag: "Conflict", toolName: known.toolName, arguments: known.arguments }
-    }
-    if (status !== "started" && result !== undefined)
-      return { _tag: "Replay", result: call.resolved ?? result }
     const holder = this.#entries.get(call.runId)
+    const isHeld =
+      holder !== undefined &&
+      holder.run.epoch === call.epoch &&
+      holder.run.status === "running" &&
+      !holder.released
     const isMine = call.runId === runId && call.epoch === epoch
-    const isLost =
-      holder === undefined ||
-      holder.run.epoch !== call.epoch ||
-      holder.run.status !== "running" ||
-      holder.released
-    if (rerun === call.attempt && (isMine || isLost)) {
+    const begun = begunBefore(
+      {
+        ...call.key,
+        attempt: call.attempt,
+        startedAt: call.startedAt,
+        result: call.resolved ?? call.result
+      },
+      key,
+      isMine ? "this worker" : isHeld ? "another" : "nobody",
+      rerun
+    )
+    if (begun._tag === "Run") {
       call.runId = runId
       call.epoch = epoch
-      call.attempt++
+      call.attempt = begun.attempt
       call.startedAt = now
-      return { _tag: "Run", attempt: call.attempt }
     }
-    return isLost ? { _tag: "Lost", attempt: call.attempt, startedAt: call.startedAt } : { _tag: "Busy" }
+    return begun
   }
 
   #entry(runId: string): Entry {

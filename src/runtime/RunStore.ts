@@ -271,3 +271,31 @@ export const decisionRefusal = (
   }
   return undefined
 }
+
+/** A call as a store has it. `result`: what is known of it, an operator's word first. */
+export interface RecordedCall {
+  readonly toolName: string
+  readonly arguments: string
+  readonly attempt: number
+  readonly startedAt: number
+  readonly result: CallResult | undefined
+}
+
+/**
+ * What a worker is told that wants to run a call that is recorded. `holder`: who has the attempt that has not ended. On `Run`, the store
+ * records the attempt.
+ */
+export const begunBefore = (
+  call: RecordedCall,
+  key: CallKey,
+  holder: "this worker" | "another" | "nobody",
+  rerun: number | undefined
+): Begun => {
+  const { attempt, result, startedAt, toolName } = call
+  if (toolName !== key.toolName || call.arguments !== key.arguments) {
+    return { _tag: "Conflict", toolName, arguments: call.arguments }
+  }
+  if (result !== undefined) return { _tag: "Replay", result }
+  if (rerun === attempt && holder !== "another") return { _tag: "Run", attempt: attempt + 1 }
+  return holder === "nobody" ? { _tag: "Lost", attempt, startedAt } : { _tag: "Busy" }
+}

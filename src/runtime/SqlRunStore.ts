@@ -4,12 +4,11 @@
  *
  * Whether a lease is over is told by the clock of the database. Its statements are not traced.
  */
-import * as Prompt from "effect/ai/Prompt"
+import type * as Prompt from "effect/ai/Prompt"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
-import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
 import { SqlError } from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
@@ -24,28 +23,45 @@ import {
   StoreFailed,
   Superseded
 } from "./AgentError.ts"
-import { Stored } from "./AgentEvent.ts"
-import { Approval, Decided, decided } from "./ApprovalRecord.ts"
+import { type Approval, decided } from "./ApprovalRecord.ts"
 import * as Limits from "./Limits.ts"
-import { Outcome } from "./Outcome.ts"
 import {
   type Begun,
+  begunBefore,
   type CallKey,
-  CallResult,
+  type CallResult,
   type Change,
   type Claim,
   decisionRefusal,
   type NewRun,
   noProgress,
-  Progress,
+  type Progress,
   type Run,
   RunStore,
   runRefusal,
   type Service,
-  type Status,
-  type UnknownCall,
   type Verdict
 } from "./RunStore.ts"
+import {
+  type ApprovalRow,
+  approvalJson,
+  type CallRow,
+  Damaged,
+  decidedJson,
+  eventJson,
+  messageJson,
+  nameJson,
+  nameOf,
+  outcomeJson,
+  progressJson,
+  type RunRow,
+  reading,
+  resultJson,
+  toApproval,
+  toResult,
+  toRun,
+  toUnknown
+} from "./SqlRunRows.ts"
 import * as SqlRunSchema from "./SqlRunSchema.ts"
 
 export interface Options {
@@ -69,9 +85,6 @@ export const layer = (options: Options = {}): Layer.Layer<RunStore, AgentError, 
     })
   )
 }
-
-/** A row that cannot be read: the table, and which row. */
-class Damaged extends Error {}
 
 /** Somebody else was first: to be looked at again. */
 class Again extends Error {}
@@ -105,96 +118,6 @@ const refuse = (reason: Reason): Effect.Effect<never, AgentError> => Effect.fail
 
 /** How many rows one statement inserts: each database has a limit of parameters. */
 const ROWS = 1000
-
-const json = <A>(codec: Schema.Codec<A, unknown>) => {
-  const text = Schema.fromJsonString(Schema.toCodecJson(codec))
-  const decode = Schema.decodeUnknownSync(text)
-  const encode = Schema.encodeSync(text)
-  return {
-    encode: (value: A): string => encode(value),
-    decode: (value: unknown, table: string, id: string): A => {
-      try {
-        return decode(value)
-      } catch (cause) {
-        throw new Damaged(`table ${table}, row "${id}" cannot be read`, { cause })
-      }
-    }
-  }
-}
-
-const messageJson = json(Prompt.Message)
-const progressJson = json(Progress)
-const outcomeJson = json(Outcome)
-const resultJson = json(CallResult)
-const approvalJson = json(Approval)
-const decidedJson = json(Decided)
-const eventJson = json(Stored)
-/** Names that a model makes: any text at all, which Postgres takes only escaped. */
-const nameJson = json(Schema.String)
-
-interface RunRow {
-  readonly run_id: string
-  readonly conversation: string
-  readonly agent: string
-  readonly status: Status
-  readonly epoch: number
-  readonly due_at: number | null
-  readonly woken: number
-  readonly cancelled: number
-  readonly progress: string
-  readonly outcome: string | null
-  readonly now: number
-}
-
-interface CallRow {
-  readonly conversation: string
-  readonly tool_call_id: string
-  readonly tool_name: string
-  readonly arguments: string
-  readonly run_id: string
-  readonly epoch: number
-  readonly attempt: number
-  readonly status: "started" | "ended" | "unknown"
-  readonly started_at: number
-  readonly result: string | null
-  readonly resolved: string | null
-}
-
-interface ApprovalRow {
-  readonly approval_id: string
-  readonly run_id: string
-  readonly expires_at: number | null
-  readonly approval: string
-  readonly decided: string | null
-  readonly now: number
-}
-
-const toRun = (row: RunRow): Run => ({
-  runId: row.run_id,
-  conversation: row.conversation,
-  agent: row.agent,
-  status: row.status,
-  epoch: row.epoch,
-  progress: progressJson.decode(row.progress, "toolspan_runs", row.run_id),
-  outcome: row.outcome === null ? undefined : outcomeJson.decode(row.outcome, "toolspan_runs", row.run_id),
-  cancelled: row.cancelled === 1
-})
-
-/** The approval as it stands now: one that nobody has decided in time is expired, whether that was written or not. */
-const toApproval = (row: ApprovalRow): Approval => {
-  const approval = approvalJson.decode(row.approval, "toolspan_approvals", row.approval_id)
-  if (row.decided !== null) {
-    return { ...approval, decided: decidedJson.decode(row.decided, "toolspan_approvals", row.approval_id) }
-  }
-  return row.expires_at !== null && row.expires_at <= row.now
-    ? { ...approval, decided: { decision: "expired", at: row.expires_at } }
-    : approval
-}
-
-const toResult = (row: CallRow, text: string | null): CallResult | undefined =>
-  text === null
-    ? undefined
-    : resultJson.decode(text, "toolspan_calls", `${row.conversation}/${row.tool_call_id}`)
 
 class SqlStore {
   readonly #sql: SqlClient.SqlClient
@@ -577,38 +500,33 @@ class SqlStore {
         WHERE conversation = ${conversation} AND tool_call_id = ${toolCallId}${this.#forUpdate}`
       if (call === undefined)
         return yield* Effect.fail(new Damaged(`call "${toolCallId}" is there, and is not`))
-      if (call.tool_name !== toolName || call.arguments !== args) {
-        return yield* reading(
-          (): Begun => ({
-            _tag: "Conflict",
-            toolName: nameJson.decode(call.tool_name, "toolspan_calls", `${conversation}/${toolCallId}`),
-            arguments: call.arguments
-          })
-        )
-      }
-      if (call.status !== "started") {
-        return yield* reading((): Begun => {
-          const result = toResult(call, call.resolved ?? call.result)
-          if (result === undefined) throw new Damaged(`call "${toolCallId}" has ended without a result`)
-          return { _tag: "Replay", result }
-        })
-      }
       const [holder] =
         yield* sql<RunRow>`SELECT *, ${this.#now} AS now FROM toolspan_runs WHERE run_id = ${call.run_id}`
+      const isHeld =
+        holder !== undefined &&
+        holder.epoch === call.epoch &&
+        holder.status === "running" &&
+        (holder.due_at ?? 0) > holder.now
       const isMine = call.run_id === runId && call.epoch === epoch
-      const isLost =
-        holder === undefined ||
-        holder.epoch !== call.epoch ||
-        holder.status !== "running" ||
-        (!isMine && (holder.due_at ?? 0) <= holder.now)
-      if (rerun === call.attempt && (isMine || isLost)) {
-        yield* sql`UPDATE toolspan_calls SET run_id = ${runId}, epoch = ${epoch}, attempt = ${call.attempt + 1},
+      const begun = yield* reading(() =>
+        begunBefore(
+          {
+            toolName: nameOf(call),
+            arguments: call.arguments,
+            attempt: call.attempt,
+            startedAt: call.started_at,
+            result: toResult(call, call.resolved ?? call.result)
+          },
+          key,
+          isMine ? "this worker" : isHeld ? "another" : "nobody",
+          rerun
+        )
+      )
+      if (begun._tag === "Run") {
+        yield* sql`UPDATE toolspan_calls SET run_id = ${runId}, epoch = ${epoch}, attempt = ${begun.attempt},
           started_at = ${run.now} WHERE conversation = ${conversation} AND tool_call_id = ${toolCallId}`
-        return { _tag: "Run", attempt: call.attempt + 1 } satisfies Begun
       }
-      return isLost
-        ? ({ _tag: "Lost", attempt: call.attempt, startedAt: call.started_at } satisfies Begun)
-        : ({ _tag: "Busy" } satisfies Begun)
+      return begun
     }) as Effect.Effect<Begun, SqlError | AgentError | Damaged>
   }
 
@@ -656,25 +574,3 @@ class SqlStore {
 
 /** How many runs one look gives. */
 const DUE_AT_ONCE = 100
-
-/** Reads rows; one that is damaged is a failure that names it. */
-const reading = <A>(read: () => A): Effect.Effect<A, Damaged> =>
-  Effect.suspend(() => {
-    try {
-      return Effect.succeed(read())
-    } catch (error) {
-      if (error instanceof Damaged) return Effect.fail(error)
-      throw error
-    }
-  })
-
-const toUnknown = (row: CallRow): UnknownCall => ({
-  conversation: row.conversation,
-  toolCallId: row.tool_call_id,
-  toolName: nameJson.decode(row.tool_name, "toolspan_calls", `${row.conversation}/${row.tool_call_id}`),
-  arguments: row.arguments,
-  runId: row.run_id,
-  startedAt: row.started_at,
-  attempt: row.attempt,
-  resolved: toResult(row, row.resolved)
-})

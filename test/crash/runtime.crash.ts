@@ -115,7 +115,7 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
     const ledgerLines = () => fs.readFileSync(ledger, "utf8").trimEnd().split("\n")
     const deathsAtPoints = () => ledgerLines().filter((line) => line.startsWith("died")).length
     /** How likely a worker is to die at a point; none at the end, so that the runs come to theirs. */
-    let die = 0.02
+    let die = 0.03
     const workers = new Workers(count, (index) => [url, engine, String(ports[index]), ledger, String(die)])
     yield* Effect.addFinalizer(() =>
       Effect.promise(async () => {
@@ -243,10 +243,10 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
 /** Until how many deaths of each kind workers die, if their runs take so long. */
 const KILLS = 12
 const PAUSES = 4
-const AT_POINTS = 12
+const AT_POINTS = 6
 
 /** How long all of it may take, in milliseconds. */
-const PATIENCE = 240_000
+const PATIENCE = 280_000
 
 const toMessage = (message: { readonly role: string; readonly content: unknown }) =>
   message as unknown as Prompt.Message
