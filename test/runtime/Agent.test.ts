@@ -1,14 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as AiError from "effect/ai/AiError"
 import * as Prompt from "effect/ai/Prompt"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import * as Agent from "../../src/runtime/Agent.ts"
 import * as AgentError from "../../src/runtime/AgentError.ts"
-import { AgentRuntime } from "../../src/runtime/AgentRuntime.ts"
+import { AgentRuntime, layerMemory } from "../../src/runtime/AgentRuntime.ts"
 import * as Approvals from "../../src/runtime/Approvals.ts"
 import * as ScriptedModel from "../../src/testing/ScriptedModel.ts"
 import * as Bank from "./Bank.ts"
@@ -521,6 +526,46 @@ describe("a run that is cancelled", () => {
           [toolCall("call_1", "wait", { amount: 1 }), toolCall("call_2", "transfer", { amount: 2 })],
           [text("done")]
         ])
+      )
+    )
+  })
+
+  it.effect("waits for finalizers no longer than the agent allows", () => {
+    const toolkit = Toolkit.make(Tool.make("stuck", { success: Schema.String }))
+    const agent = Agent.make({ name: "stuck", toolkit, cancelWithin: "5 seconds" })
+    const happened: Array<string> = []
+    const handlers = toolkit.toLayer({
+      stuck: () =>
+        Effect.sync(() => happened.push("called")).pipe(
+          Effect.andThen(Effect.never),
+          Effect.onInterrupt(() =>
+            Effect.andThen(
+              Effect.sleep("1 minute"),
+              Effect.sync(() => happened.push("finalized"))
+            )
+          )
+        )
+    })
+    return Effect.gen(function* () {
+      const runtime = yield* AgentRuntime
+      yield* Effect.forkChild(agent.generate({ prompt: "go", conversation: "c", runId: "r" }))
+      while (happened.length === 0) yield* Effect.yieldNow
+      const cancelling = yield* Effect.forkChild(runtime.cancel("r"))
+      yield* TestClock.adjust("4999 millis")
+      assert.isUndefined(cancelling.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual((yield* Fiber.join(cancelling))._tag, "Cancelled")
+      assert.deepStrictEqual(happened, ["called"])
+      assert.match((yield* Bank.history("c")).at(-1) ?? "", /^failure call_1 stuck .*The run was cancelled/)
+      // It goes on by itself.
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(happened, ["called", "finalized"])
+    }).pipe(
+      Effect.provide(
+        agent.layer.pipe(
+          Layer.provide([ScriptedModel.layer([[toolCall("call_1", "stuck", {})]]), handlers]),
+          Layer.provideMerge(layerMemory)
+        )
       )
     )
   })
