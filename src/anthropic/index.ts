@@ -4,6 +4,8 @@
 export * as AnthropicClient from "./AnthropicClient.ts"
 export * as AnthropicLanguageModel from "./AnthropicLanguageModel.ts"
 export * as AnthropicTools from "./AnthropicTools.ts"
+export * as BashHandler from "./bash/BashHandler.ts"
+export * as BashSession from "./bash/BashSession.ts"
 export type { ModelConfig } from "./ModelConfig.ts"
 export type { CacheControl, ErrorInfo, Finish, Thinking } from "./ProviderMetadata.ts"
 export { ToolOptions } from "./ToolOptions.ts"

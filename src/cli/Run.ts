@@ -19,8 +19,8 @@ import { RunStore } from "../runtime/RunStore.ts"
 import * as Refusal from "./Refusal.ts"
 import * as Chat from "./run/Chat.ts"
 import * as Keyboard from "./run/Keyboard.ts"
-import * as Module from "./run/Module.ts"
 import { Narration } from "./run/Narration.ts"
+import * as Subject from "./run/Subject.ts"
 import * as Store from "./Store.ts"
 import * as Switch from "./Switch.ts"
 import * as Telemetry from "./Telemetry.ts"
@@ -30,14 +30,22 @@ export const command = Command.make(
   {
     module: Argument.String("MODULE").pipe(
       Argument.withDescription(
-        "A file with the default export { agent, layer }: the layer has the model and the handlers of the agent"
-      )
+        "A file with the default export { agent, layer }: the layer has the model and the handlers of the agent. With --model it may lack either: the model, or all of it"
+      ),
+      Argument.optional
     ),
     prompt: Argument.String("PROMPT").pipe(
       Argument.withDescription(
         "What to say to it (default: what is typed; or read, where this is no terminal)"
       ),
       Argument.optional
+    ),
+    model: Flag.String("model").pipe(
+      Flag.withMetavar("NAME"),
+      Flag.withDescription(
+        "A model of Anthropic's, such as claude-sonnet-4-5, with the key in ANTHROPIC_API_KEY. Without MODULE: for an agent with a shell in this directory, which asks before each command"
+      ),
+      Flag.optional
     ),
     yes: Switch.make("yes", "Allow what needs an approval").pipe(Flag.withAlias("y")),
     store: Store.flag.pipe(
@@ -55,14 +63,16 @@ export const command = Command.make(
     trace: Switch.make("trace", "Print the trace of each run")
   },
   Effect.fnUntraced(
-    function* ({ conversation, module, prompt, store, trace, yes }) {
+    function* ({ conversation, model, module, prompt, store, trace, yes }) {
       if (Option.isSome(conversation) && !Id.isValid(conversation.value)) {
         return yield* Refusal.fail(`--conversation is no id: ${Id.ALLOWED}`)
       }
       if (Option.isSome(conversation) && Option.isNone(store)) {
         return yield* Refusal.fail("--conversation goes on with what a store has: give --store, too")
       }
-      const { agent, layer } = yield* Module.load(module)
+      const words = [module, prompt].flatMap(Option.toArray)
+      const subject = yield* Subject.resolve(words, Option.getOrUndefined(model))
+      const { agent, layer, named } = subject
       const isTerminal = process.stdin.isTTY && process.stdout.isTTY
       const chat: Chat.Chat = {
         agent,
@@ -72,12 +82,10 @@ export const command = Command.make(
         yes
       }
       const working = Layer.catchCause(layer, (cause) =>
-        Layer.effectDiscard(Effect.fail(Refusal.ofCause(`The layer of ${module} could not be built`, cause)))
+        Layer.effectDiscard(Effect.fail(Refusal.ofCause(`The layer of ${named} could not be built`, cause)))
       )
       const talking = (left: string | undefined) =>
-        talk(chat, left, Option.getOrUndefined(prompt)).pipe(
-          Effect.provide(Layer.provideMerge(working, AgentRuntime.layer))
-        )
+        talk(chat, left, subject.prompt).pipe(Effect.provide(Layer.provideMerge(working, AgentRuntime.layer)))
       const kept = Option.match(store, {
         onNone: () => Effect.provide(talking(undefined), MemoryRunStore.layer),
         onSome: (place) =>

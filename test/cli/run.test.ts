@@ -5,6 +5,7 @@ import { tmpdir, userInfo } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as MessagesServer from "../support/MessagesServer.ts"
 import * as OtlpServer from "../support/OtlpServer.ts"
 import * as Program from "../support/Program.ts"
 import * as Typing from "./Typing.ts"
@@ -140,7 +141,77 @@ describe("toolspan run with a prompt", () => {
     }).pipe(Effect.scoped)
   )
 
+  describe("and a model of Anthropic's", () => {
+    /** A server that answers so, and the environment that leads to it. */
+    const anthropic = (...answers: ReadonlyArray<ReturnType<typeof MessagesServer.message>>) =>
+      Effect.map(
+        MessagesServer.start(answers.map((answer) => ({ events: MessagesServer.events(answer) }))),
+        ({ requests, url }) => ({
+          requests,
+          environment: { ANTHROPIC_API_KEY: "sk-ant-test", ANTHROPIC_BASE_URL: url }
+        })
+      )
+    const says = (text: string) => MessagesServer.message([MessagesServer.text(text)])
+    const runs = (command: string) =>
+      MessagesServer.message([MessagesServer.toolUse("toolu_1", "bash", { command })])
+
+    it.effect("uses that one for the agent of a module", () =>
+      Effect.gen(function* () {
+        const { environment, requests } = yield* anthropic(says("Hello from afar."))
+        const { code, stderr, stdout } = yield* toolspan(
+          yield* folder,
+          ["run", clerk, "hello", "--model", "claude-test-1"],
+          environment
+        )
+        assert.deepStrictEqual([code, stdout, stderr], [0, "Hello from afar.\n", ""])
+        assert.strictEqual(requests[0]?.body.model, "claude-test-1")
+        assert.strictEqual(requests[0]?.headers["authorization"], "Bearer sk-ant-test")
+        assert.include(
+          requests[0]?.body.tools.map(({ name }: { readonly name: string }) => name),
+          "transfer"
+        )
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("without a module has an agent with a shell in this directory, allowed with --yes", () =>
+      Effect.gen(function* () {
+        const directory = yield* folder
+        const { environment, requests } = yield* anthropic(runs("echo made > made.txt; pwd"), says("Made."))
+        const { code, stderr, stdout } = yield* toolspan(
+          directory,
+          ["run", "--model", "claude-test-1", "--yes", "make a file"],
+          environment
+        )
+        assert.deepStrictEqual([code, stdout], [0, "Made.\n"], stderr)
+        assert.strictEqual(readFileSync(join(directory, "made.txt"), "utf8"), "made\n")
+        assert.include(JSON.stringify(requests[1]?.body.messages.at(-1)), "[exit code 0]")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("runs no command that nobody allowed", () =>
+      Effect.gen(function* () {
+        const directory = yield* folder
+        const { environment, requests } = yield* anthropic(runs("touch made.txt"), says("Then not."))
+        const { code, stdout } = yield* toolspan(
+          directory,
+          ["run", "--model", "claude-test-1", "go"],
+          environment
+        )
+        assert.deepStrictEqual([code, stdout], [0, "Then not.\n"])
+        assert.isFalse(existsSync(join(directory, "made.txt")))
+        assert.include(JSON.stringify(requests[1]?.body.messages.at(-1)), "execution-denied")
+      }).pipe(Effect.scoped)
+    )
+  })
+
   for (const [what, files, args, message] of [
+    ["no agent at all", {}, [], "Which agent? Give MODULE, or --model for one of our own"],
+    [
+      "a model without a key",
+      {},
+      ["--model", "claude-test-1", "hi"],
+      "--model claude-test-1 needs a key of Anthropic's"
+    ],
     ["no such module", {}, ["missing.ts", "hi"], "There is no file "],
     [
       "a module without an agent",

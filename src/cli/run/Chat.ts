@@ -16,7 +16,7 @@ import type { Keyboard } from "./Keyboard.ts"
 import type { Narration } from "./Narration.ts"
 
 export interface Chat {
-  readonly agent: Agent.Agent<unknown, never>
+  readonly agent: Pick<Agent.Agent<unknown, unknown>, "run" | "resume">
   readonly conversation: string
   readonly narration: Narration
   /** Somebody at the terminal, to be asked, and to stop a run by Ctrl-C; undefined where there is nobody. */

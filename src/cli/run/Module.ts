@@ -15,12 +15,15 @@ import * as Refusal from "../Refusal.ts"
 
 /** An agent, and the layer that lets this process work on its runs. */
 export interface Module {
-  readonly agent: Agent.Agent<unknown, never>
+  readonly agent: Pick<Agent.Agent<unknown, unknown>, "name" | "run" | "resume">
   readonly layer: Layer.Layer<never, unknown, AgentRuntime>
 }
 
-/** Loads it. Fails with one line that says what is wrong with it. */
-export const load = (file: string): Effect.Effect<Module, CliError.UserError> =>
+/** Loads it. `model`: the one to use, whatever its layer has. Fails with one line that says what is wrong with it. */
+export const load = (
+  file: string,
+  model: Layer.Layer<LanguageModel.LanguageModel, CliError.UserError> | undefined
+): Effect.Effect<Module, CliError.UserError> =>
   Effect.suspend(() => {
     const filename = path.resolve(file)
     if (!existsSync(filename)) return Refusal.fail(`There is no file ${filename}: MODULE is ${SHAPE}`)
@@ -39,7 +42,10 @@ export const load = (file: string): Effect.Effect<Module, CliError.UserError> =>
     }
     // The boundary where the types of the module end: what it promises is checked when its layer is built.
     const needed = module.layer as unknown as Layer.Layer<LanguageModel.LanguageModel, unknown>
-    return Effect.succeed({ agent: module.agent, layer: Layer.provide(module.agent.layer, needed) })
+    return Effect.succeed({
+      agent: module.agent,
+      layer: Layer.provide(module.agent.layer, model === undefined ? needed : Layer.merge(needed, model))
+    })
   })
 
 const SHAPE =
