@@ -3,3 +3,10 @@
  */
 export * from "./ServerTools.ts"
 export { Bash_20241022, Bash_20250124 } from "./tools/Bash.ts"
+export { Memory_20250818 } from "./tools/Memory.ts"
+export {
+  TextEditor_20241022,
+  TextEditor_20250124,
+  TextEditor_20250429,
+  TextEditor_20250728
+} from "./tools/TextEditor.ts"
