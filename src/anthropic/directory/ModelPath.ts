@@ -30,6 +30,7 @@ export const parse = (text: string, root: string, windows = process.platform ===
   if (text.includes("\\")) refuse("holds a backslash: names are separated by /")
   if (/%(2e|2f|5c|00)/i.test(text)) refuse("is encoded")
   if (/^[a-z]:/i.test(text)) refuse("starts with a drive")
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) refuse("is a URL")
   if (text.startsWith("~")) refuse("starts with a home directory")
   if (text.startsWith("//")) refuse("starts with two slashes")
   if (Buffer.byteLength(text) > MAX_PATH_BYTES) refuse(`is longer than ${MAX_PATH_BYTES} bytes`)
