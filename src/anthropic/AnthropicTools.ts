@@ -3,6 +3,11 @@
  */
 export * from "./ServerTools.ts"
 export { Bash_20241022, Bash_20250124 } from "./tools/Bash.ts"
+export {
+  ComputerUse_20241022,
+  ComputerUse_20250124,
+  ComputerUse_20251124
+} from "./tools/ComputerUse.ts"
 export { Memory_20250818 } from "./tools/Memory.ts"
 export {
   TextEditor_20241022,

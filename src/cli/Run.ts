@@ -43,7 +43,7 @@ export const command = Command.make(
     model: Flag.String("model").pipe(
       Flag.withMetavar("NAME"),
       Flag.withDescription(
-        "A model of Anthropic's, such as claude-sonnet-4-5, with the key in ANTHROPIC_API_KEY. Without MODULE: for an agent with a shell in this directory, which asks before each command"
+        "A model of Anthropic's, such as claude-sonnet-4-5, with the key in ANTHROPIC_API_KEY. Without MODULE: for an agent with an editor and a shell in this directory, which asks before each change and each command"
       ),
       Flag.optional
     ),

@@ -19,7 +19,7 @@ export interface Request {
   /** All of its environment: nothing else is inherited. */
   readonly environment: Readonly<Record<string, string>>
   /** What it reads; nothing by default. */
-  readonly input?: string | undefined
+  readonly input?: string | Uint8Array | undefined
   /** How much it may write to its standard output, in bytes; default 1 MiB. */
   readonly maxBytes?: number | undefined
   /** How long it may take; default 30 seconds. */
