@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as MessagesServer from "./support/MessagesServer.ts"
 import * as OtlpServer from "./support/OtlpServer.ts"
 import * as Ports from "./support/Ports.ts"
 import * as Postgres from "./support/Postgres.ts"
@@ -50,14 +51,24 @@ const expected: Readonly<Record<string, { readonly stdout: string; readonly tree
 const twoProcesses = "approve-in-another-process.ts"
 /** Run in turn, on one file. */
 const durable = ["durable-agent.ts", "decide-for-an-agent.ts"] as const
+/** Run on a server that plays Anthropic's. */
+const anthropic = "anthropic-agent.ts"
 /** Run three times at once. */
 const workers = "workers-on-postgres.ts"
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(path.join(tmpdir(), "toolspan-examples-"))),
+  (directory) => Effect.sync(() => rmSync(directory, { recursive: true }))
+)
 
 describe("examples", () => {
   const files = readdirSync(`${Program.root}examples`)
 
   it("are all listed here, and short", () => {
-    assert.deepStrictEqual(files.sort(), [...Object.keys(expected), twoProcesses, ...durable, workers].sort())
+    assert.deepStrictEqual(
+      files.sort(),
+      [...Object.keys(expected), twoProcesses, ...durable, anthropic, workers].sort()
+    )
     for (const file of files) {
       assert.isBelow(readFileSync(`${Program.root}examples/${file}`, "utf8").split("\n").length, 60)
     }
@@ -85,10 +96,7 @@ describe("examples", () => {
 
   it.effect(`${durable.join(" and ")}: what one process begins, and another approves, a third finishes`, () =>
     Effect.gen(function* () {
-      const directory = yield* Effect.acquireRelease(
-        Effect.sync(() => mkdtempSync(path.join(tmpdir(), "toolspan-examples-"))),
-        (directory) => Effect.sync(() => rmSync(directory, { recursive: true }))
-      )
+      const directory = yield* folder
       const run = (example: (typeof durable)[number]) =>
         Effect.map(
           Program.run(`examples/${example}`, { args: [path.join(directory, "runs.db")] }),
@@ -119,6 +127,67 @@ describe("examples", () => {
       assert.match(lines.filter(isLog).join("\n"), /^INFO \(#\d+\): 7 left the account$/)
       assert.deepStrictEqual(yield* run(agent), ["Finished"])
     }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    `${anthropic}: notes by itself, edits a file when that is allowed, and calls tools by their names on the wire`,
+    () =>
+      Effect.gen(function* () {
+        const directory = yield* folder
+        const { message, text, toolUse } = MessagesServer
+        const server = yield* MessagesServer.start(
+          [
+            [
+              toolUse("toolu_1", "memory", { command: "view", path: "/memories" }),
+              toolUse("toolu_2", "memory", { command: "create", path: "/memories/empty.md", file_text: "" }),
+              toolUse("toolu_3", "str_replace_based_edit_tool", {
+                command: "create",
+                path: "/files/plan.md",
+                file_text: "Rest.\n"
+              })
+            ],
+            [
+              toolUse("toolu_4", "str_replace_based_edit_tool", {
+                command: "view",
+                path: "/files/../notes/empty.md"
+              }),
+              toolUse("toolu_5", "memory", { command: "create", path: "/memories/lost.md" })
+            ],
+            [text("Planned.")]
+          ].map((content) => ({ json: message(content) }))
+        )
+        const { code, stderr, stdout } = yield* Program.run(`examples/${anthropic}`, {
+          args: [directory, "Plan the day"],
+          environment: { ANTHROPIC_API_KEY: "sk-ant-test", ANTHROPIC_BASE_URL: server.url }
+        })
+        assert.deepStrictEqual(
+          [code, stdout.split("\n")],
+          [
+            0,
+            ['Allowed: {"command":"create","path":"/files/plan.md","file_text":"Rest.\\n"}', "Planned.", ""]
+          ],
+          stderr
+        )
+        assert.strictEqual(readFileSync(path.join(directory, "notes/empty.md"), "utf8"), "")
+        assert.strictEqual(readFileSync(path.join(directory, "files/plan.md"), "utf8"), "Rest.\n")
+        assert.isFalse(existsSync(path.join(directory, "notes/lost.md")))
+        const results = server.requests
+          .slice(1)
+          .map(({ body }) => JSON.stringify(body.messages.at(-1).content))
+        assert.include(results[0], "up to 2 levels deep in /memories")
+        assert.include(results[0], "File created successfully at: /files/plan.md")
+        assert.include(results[1], "holds ..")
+        assert.include(results[1], "ToolParameterValidationError")
+        for (const row of [
+          "approval AnthropicTextEditor toolu_3 (approved by ada)",
+          "✓ AnthropicTextEditor toolu_3",
+          "✓ AnthropicMemory toolu_2",
+          "✓ create file",
+          "✗ AnthropicTextEditor toolu_4"
+        ]) {
+          assert.include(stderr, row)
+        }
+      }).pipe(Effect.scoped)
   )
 
   it.live(`${workers}: each of three hears how its run ended, whoever worked on it`, () =>

@@ -7,11 +7,13 @@ import { createRequire } from "node:module"
 import * as path from "node:path"
 import type { BetaRawMessageStreamEvent } from "@anthropic-ai/sdk/resources/beta/messages"
 import { assert, describe, it } from "@effect/vitest"
+import { toCodecAnthropic } from "effect/ai/AnthropicStructuredOutput"
 import * as Prompt from "effect/ai/Prompt"
 import type * as Tool from "effect/ai/Tool"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { parseSync, type TSType } from "oxc-parser"
+import * as AnthropicTools from "../../../src/anthropic/AnthropicTools.ts"
 import * as ApiError from "../../../src/anthropic/ApiError.ts"
 import * as CallBlocks from "../../../src/anthropic/CallBlocks.ts"
 import * as Citations from "../../../src/anthropic/Citations.ts"
@@ -210,6 +212,34 @@ describe("the SDK's types list no", () => {
       // Each search tool has a name without its version as well.
       .filter((type) => /^(web_|code_|tool_search_|advisor_).*\d{8}$/.test(type))
     assert.sameMembers(versions, [...listed])
+  })
+
+  it("version of a tool that the client runs that has no definition", () => {
+    const versions = Object.values(clientTools).map((tool) => ToolDefinitions.versionOf(tool))
+    const listed = beta
+      .literals("BetaToolUnion", "type")
+      .filter((type) => /^(memory|text_editor|bash|computer)_\d{8}$/.test(type))
+    assert.sameMembers(versions, [...listed])
+  })
+})
+
+const clientTools: Readonly<Record<string, Tool.AnyProviderDefined>> = Object.fromEntries(
+  Object.entries(AnthropicTools)
+    .filter(([name]) => !(name in ServerTools))
+    .map(([name, define]) => [name, define({ displayWidth: 1024, displayHeight: 768 } as never) as never])
+)
+
+describe("tools that the client runs", () => {
+  it.each(Object.entries(clientTools))("%s can be offered, and its schemas are of JSON", (_, tool) => {
+    const encoded = ToolDefinitions.makeEncoder()(tool as never)
+    assert.deepInclude(Result.getOrThrow(encoded), {
+      type: ToolDefinitions.versionOf(tool),
+      name: tool.providerName
+    } as never)
+    for (const schema of [tool.parametersSchema, tool.successSchema, tool.failureSchema, tool.argsSchema]) {
+      assert.isObject(Schema.toJsonSchemaDocument(schema).schema)
+      assert.isObject(toCodecAnthropic(schema as never).jsonSchema)
+    }
   })
 })
 
