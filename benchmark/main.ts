@@ -4,6 +4,7 @@
 import * as History from "./History.ts"
 import * as Memory from "./Memory.ts"
 import * as Runtime from "./Runtime.ts"
+import * as Streaming from "./Streaming.ts"
 import * as ToolCall from "./ToolCall.ts"
 import * as Turn from "./Turn.ts"
 
@@ -12,5 +13,6 @@ const rounds = Number(process.argv[2] ?? 7)
 await ToolCall.run(rounds)
 await Turn.run(rounds)
 await Runtime.run(rounds)
+await Streaming.run(rounds)
 await History.run(rounds)
 await Memory.run(rounds > 1 ? 1_000_000 : 100_000)
