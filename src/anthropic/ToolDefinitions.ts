@@ -69,7 +69,12 @@ const providerDefined = (
   // Upstream leaves `failureMode` among the arguments; it is none of the API's business.
   const { failureMode: _, ...args } = { ...(tool.args as object | undefined) } as Record<string, unknown>
   // Which of the SDK's types this is, the version says, and no type can.
-  return Result.succeed({ ...args, type: version, name: tool.providerName } as unknown as Wire.BetaToolUnion)
+  return Result.succeed({
+    ...Context.get(tool.annotations, ToolOptions),
+    ...args,
+    type: version,
+    name: tool.providerName
+  } as unknown as Wire.BetaToolUnion)
 }
 
 const userDefined = (tool: Tool.Any): Encoded =>

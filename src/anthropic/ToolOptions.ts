@@ -1,6 +1,6 @@
 /**
- * Fields of a tool's definition that effect/ai has no place for, as an annotation of a user's own tool:
- * `tool.annotate(ToolOptions, { defer_loading: true })`. Provider-defined tools take them as arguments.
+ * Fields of a tool's definition that effect/ai has no place for, as an annotation: `tool.annotate(ToolOptions, { defer_loading: true })`.
+ * Server tools take them as arguments, too.
  */
 import type { BetaTool } from "@anthropic-ai/sdk/resources/beta/messages"
 import * as Context from "effect/Context"

@@ -24,6 +24,7 @@ import * as ServerTools from "../../../src/anthropic/ServerTools.ts"
 import { StreamDecoder } from "../../../src/anthropic/StreamDecoder.ts"
 import * as ToolDefinitions from "../../../src/anthropic/ToolDefinitions.ts"
 import * as ToolNames from "../../../src/anthropic/ToolNames.ts"
+import { ToolOptions } from "../../../src/anthropic/ToolOptions.ts"
 import * as ToolSchema from "../../../src/anthropic/ToolSchema.ts"
 import { message } from "../../support/MessagesServer.ts"
 
@@ -230,6 +231,19 @@ const clientTools: Readonly<Record<string, Tool.AnyProviderDefined>> = Object.fr
 )
 
 describe("tools that the client runs", () => {
+  it("take the fields that are annotated", () => {
+    const tool = AnthropicTools.TextEditor_20250728({ maxCharacters: 5 }).annotate(ToolOptions, {
+      cache_control: { type: "ephemeral" }
+    })
+    assert.deepStrictEqual(Result.getOrThrow(ToolDefinitions.makeEncoder()(tool)), {
+      type: "text_editor_20250728",
+      name: "str_replace_based_edit_tool",
+      max_characters: 5,
+      cache_control: { type: "ephemeral" }
+    } as never)
+    assert.isFunction(tool.needsApproval)
+  })
+
   it.each(Object.entries(clientTools))("%s can be offered, and its schemas are of JSON", (_, tool) => {
     const encoded = ToolDefinitions.makeEncoder()(tool as never)
     assert.deepInclude(Result.getOrThrow(encoded), {
