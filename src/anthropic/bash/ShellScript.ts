@@ -18,8 +18,15 @@ const OUTPUT = 252
 /** The descriptor that the shell is started with for its reports; {@link BOOTSTRAP} moves it away. */
 export const INITIAL_CONTROL = 3
 
-/** The first line: moves the descriptors out of the way; aliases work, and an `exec` that fails does not end the shell. */
-export const BOOTSTRAP = `exec ${CONTROL}>&${INITIAL_CONTROL} ${INITIAL_CONTROL}>&- ${OUTPUT}>&1; shopt -s expand_aliases execfail\n`
+/**
+ * The first line: moves the descriptors out of the way, and closes all others, which are open files of whoever started this process; aliases
+ * work, and an `exec` that fails does not end the shell.
+ */
+export const BOOTSTRAP =
+  `exec ${CONTROL}>&${INITIAL_CONTROL} ${INITIAL_CONTROL}>&- ${OUTPUT}>&1; ` +
+  `for __toolspan_fd in /dev/fd/*; do case "\${__toolspan_fd##*/}" in 0|1|2|${OUTPUT}|${CONTROL}|255) ;; ` +
+  `*) eval "exec \${__toolspan_fd##*/}>&-" ;; esac; done; unset __toolspan_fd; ` +
+  "shopt -s expand_aliases execfail\n"
 
 /** `text` as one word of the shell. */
 export const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -52,22 +52,24 @@ export const until = (what: string, holds: () => boolean) =>
     throw new Error(`not within five seconds: ${what}`)
   })
 
-/** Runs a module of this repository in a process of its own, and waits for its end. */
-export const program = (source: string) =>
+/** The module of sessions, for programs. */
+export const session = `${Program.root}src/anthropic/bash/BashSession.ts`
+
+/** Runs a module in a process of its own, started with these files open as a shell has them, to its end; gives what it wrote. */
+export const program = (source: string, files: ReadonlyArray<string> = []) =>
   Effect.gen(function* () {
     const file = path.join(yield* folder, "program.ts")
-    const root = Program.root
-    fs.writeFileSync(
-      file,
-      source.replaceAll('"effect/', `"${root}node_modules/effect/dist/`).replaceAll(/(dist\/\w+)"/g, '$1.js"')
-    )
-    const { code, stderr } = yield* Effect.callback<{
-      readonly code: number | null
-      readonly stderr: string
-    }>((resume) => {
-      const child = childProcess.execFile(process.execPath, [file], (_, __, stderr) =>
-        resume(Effect.succeed({ code: child.exitCode, stderr }))
+    const effect = `${Program.root}node_modules/effect/dist/`
+    fs.writeFileSync(file, source.replaceAll(/"effect\/(\w+)"/g, `"${effect}$1.js"`))
+    return yield* Effect.callback<{ readonly output: string }>((resume) => {
+      const script = `exec ${files.join(" ")} "$0" "$1"`
+      const child = childProcess.execFile(
+        "bash",
+        ["-c", script, process.execPath, file],
+        (_, stdout, stderr) => {
+          if (child.exitCode !== 0) resume(Effect.die(new Error(stderr)))
+          else resume(Effect.succeed({ output: stdout }))
+        }
       )
     })
-    if (code !== 0) throw new Error(stderr)
   })

@@ -209,6 +209,28 @@ describe("a session", () => {
     )
   )
 
+  it.live("has no open files of this process", () =>
+    Effect.gen(function* () {
+      const directory = yield* Shells.folder
+      fs.writeFileSync(path.join(directory, "secret.txt"), "secret")
+      // As one that was started with files open, which Node hands on to every program.
+      const { output } = yield* Shells.program(
+        `import * as Effect from "effect/Effect"
+        import * as BashSession from "${Shells.session}"
+        await Effect.runPromise(Effect.scoped(Effect.gen(function* () {
+          const session = yield* BashSession.make()
+          const { output } = yield* session.run("cat <&7; cat <&42; ls /dev/fd | tr '\\n' ' '")
+          console.log(output)
+        })))`,
+        ["7<secret.txt", "42<secret.txt"].map((file) => file.replace("secret", `${directory}/secret`))
+      )
+      assert.notInclude(output, "secret")
+      assert.match(output, /7: Bad file descriptor/)
+      assert.match(output, /42: Bad file descriptor/)
+      assert.match(output, /^0 1 2 3 $/m)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("has the environment that is named, and nothing else of this process", () => {
     process.env["TOOLSPAN_TEST_SECRET"] = "sk-secret"
     process.env["TOOLSPAN_TEST_WANTED_ONE"] = "1"
@@ -350,7 +372,7 @@ describe("no process is left", () => {
       const seconds = Shells.uniqueSeconds()
       yield* Shells.program(`
         import * as Effect from "effect/Effect"
-        import * as BashSession from "${new URL("../../../src/anthropic/bash/BashSession.ts", import.meta.url).pathname}"
+        import * as BashSession from "${Shells.session}"
         await Effect.runPromise(Effect.scoped(Effect.gen(function* () {
           const session = yield* BashSession.make()
           yield* session.run("setsid sleep ${seconds} & while ! pgrep -f 'sleep ${seconds}' > /dev/null; do sleep 0.01; done")
