@@ -31,7 +31,7 @@ export const toolspan = (
     // `script` gives the program a terminal, and ends with its exit code.
     const child = ChildProcess.spawn("script", ["-qec", quoted, "/dev/null"], {
       cwd: directory,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm" }
+      env: { ...Program.environment, TERM: "xterm" }
     })
     let output = ""
     let read = 0

@@ -31,7 +31,7 @@ const piped = (cwd: string, input: string) =>
     spawnSync(
       process.execPath,
       ["--conditions=toolspan-source", `${Program.root}src/cli/main.ts`, "run", clerk],
-      { cwd, input, encoding: "utf8" }
+      { cwd, input, encoding: "utf8", env: Program.environment }
     )
   )
 

@@ -46,7 +46,7 @@ class Workers {
     const child = spawn(
       process.execPath,
       ["--conditions=toolspan-source", `${Program.root}test/crash/programs/worker.ts`, ...this.#args(index)],
-      { env: { PATH: process.env["PATH"], HOME: process.env["HOME"] } }
+      { env: Program.environment }
     )
     child.stderr.on("data", (chunk) => this.said.push(String(chunk)))
     child.stdout.on("data", (chunk) => {

@@ -7,13 +7,20 @@ import * as Effect from "effect/Effect"
 
 export const root = fileURLToPath(new URL("../../", import.meta.url))
 
+/** The environment of a program, as far as it is none of the test's business: what Node has compiled once is not compiled again. */
+export const environment: Readonly<Record<string, string | undefined>> = {
+  PATH: process.env["PATH"],
+  HOME: process.env["HOME"],
+  NODE_COMPILE_CACHE: `${root}.cache/compiled`
+}
+
 export interface Ended {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** Runs `file` (relative to the repository) with these arguments and, but for `PATH` and `HOME`, this environment alone. */
+/** Runs `file` (relative to the repository) with these arguments and, but for {@link environment}, this environment alone. */
 export const run = (
   file: string,
   options: {
@@ -28,7 +35,7 @@ export const run = (
       ["--conditions=toolspan-source", `${root}${file}`, ...(options.args ?? [])],
       {
         cwd: options.directory ?? root,
-        env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.environment }
+        env: { ...environment, ...options.environment }
       },
       (_, stdout, stderr) => resume(Effect.succeed({ code: child.exitCode, stdout, stderr }))
     )
@@ -50,7 +57,7 @@ export const atTerminal = (
     // `script` gives the program a terminal, and ends with its exit code.
     const child = ChildProcess.spawn("script", ["-qec", command.join(" "), "/dev/null"], {
       cwd: options.directory,
-      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm" }
+      env: { ...environment, TERM: "xterm" }
     })
     let output = ""
     let answered = false

@@ -41,6 +41,11 @@ const MAX_PICTURE_BYTES = 64 * 1024 * 1024
 /** Milliseconds between two characters: programs that are typed into keep up. */
 const TYPING_DELAY = 12
 
+/** The same for characters that may be on no key: xdotool puts each on one for that long, and programs must have heard of it. */
+const RARE_DELAY = 250
+
+const COMMON = /[\x20-\x7e\t]+/
+
 /** How many characters can be typed at once. */
 const MAX_CHARACTERS = 10_000
 
@@ -91,10 +96,19 @@ export const make = (name: string): Display => {
   })
 
   const typeLine = (line: string) =>
-    run("xdotool", ["type", "--delay", String(TYPING_DELAY), "--file", "-"], {
-      input: line,
-      timeout: Duration.millis(30_000 + line.length * TYPING_DELAY * 4)
-    })
+    Effect.all(
+      line
+        .split(new RegExp(`(${COMMON.source})`))
+        .filter((piece) => piece !== "")
+        .map((piece) => {
+          const delay = COMMON.test(piece) ? TYPING_DELAY : RARE_DELAY
+          return run("xdotool", ["type", "--delay", String(delay), "--file", "-"], {
+            input: piece,
+            timeout: Duration.millis(30_000 + piece.length * delay * 4)
+          })
+        }),
+      { discard: true }
+    )
 
   return {
     size,
