@@ -7,7 +7,7 @@ export default defineConfig({
     // Several tests start programs of their own.
     testTimeout: 30_000,
     // Most of the time goes by waiting for those.
-    maxWorkers: 2,
+    maxWorkers: 3,
     reporters: process.env["CI"] ? ["default", ["json", { outputFile: ".cache/tests.json" }]] : ["default"]
   }
 })
