@@ -381,6 +381,49 @@ describe("tools that fail", () => {
     })
   )
 
+  it.effect("and however they do, no stack is told of", () => {
+    const failing = (name: string, failureMode: "return" | "error") =>
+      Tool.make(name, { success: Schema.String, failure: Schema.Defect(), failureMode })
+    const toolkit = Toolkit.make(
+      failing("return_error", "return"),
+      failing("fail", "error"),
+      Tool.make("die", { success: Schema.String }),
+      Tool.make("strict", { parameters: Schema.Struct({ n: Schema.Number }), success: Schema.String })
+    )
+    const thrown = () => new TypeError("no such account")
+    const handlers = toolkit.toLayer({
+      return_error: () => Effect.fail(thrown()),
+      fail: () => Effect.fail(thrown()),
+      die: () => Effect.die(thrown()),
+      strict: () => Effect.succeed("")
+    })
+    const agent = Agent.make({ name: "stacks", toolkit })
+    return Effect.gen(function* () {
+      const calls = ["return_error", "fail", "die", "strict", "none"]
+      const outcome = yield* agent.generate({ prompt: "go", conversation: "c" })
+      assert.strictEqual(outcome._tag, "Failed")
+      const results = (yield* Bank.history("c")).filter((line) => line.startsWith("failure"))
+      assert.lengthOf(results, calls.length)
+      assert.include(results[0], "no such account")
+      const told = JSON.stringify([results, outcome])
+      assert.notMatch(told, /\bat .*:\d+:\d+|node_modules|\/src\/|\/test\//)
+    }).pipe(
+      Effect.provide(
+        agent.layer.pipe(
+          Layer.provide([
+            ScriptedModel.layer([
+              ["return_error", "fail", "die", "strict", "none"].map((name) =>
+                toolCall(`call_${name}`, name, {})
+              )
+            ]),
+            handlers
+          ]),
+          Layer.provideMerge(layerMemory)
+        )
+      )
+    )
+  })
+
   it.effect("or interrupt themselves", () =>
     Effect.gen(function* () {
       const { history, outcome } = yield* failing("give_up", {})
