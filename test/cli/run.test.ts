@@ -212,6 +212,7 @@ describe("toolspan run with a prompt", () => {
       ["--model", "claude-test-1", "hi"],
       "--model claude-test-1 needs a key of Anthropic's"
     ],
+    ["no such module for a model", {}, ["missing.ts", "--model", "claude-test-1"], "There is no file "],
     ["no such module", {}, ["missing.ts", "hi"], "There is no file "],
     [
       "a module without an agent",

@@ -15,14 +15,17 @@ export interface Subject extends Module.Module {
   readonly prompt: string | undefined
 }
 
-/** `words`: MODULE and PROMPT. With a model, the first one is the prompt if it is no file. */
+/** A file there is, or the name of one that was meant. */
+const isModule = (word: string): boolean => existsSync(word) || /^\S+\.[cm]?[jt]s$/.test(word)
+
+/** `words`: MODULE and PROMPT. With a model, a single one that names no module is the prompt. */
 export const resolve = (
   words: ReadonlyArray<string>,
   modelName: string | undefined
 ): Effect.Effect<Subject, CliError.UserError> => {
   const [first, second] = words
   const model = modelName === undefined ? undefined : Model.layer(modelName)
-  if (model !== undefined && second === undefined && (first === undefined || !existsSync(first))) {
+  if (model !== undefined && second === undefined && (first === undefined || !isModule(first))) {
     return Effect.succeed({
       agent: Assistant.agent,
       layer: Assistant.layer(model),
