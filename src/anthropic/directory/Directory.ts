@@ -72,16 +72,18 @@ export class Directory {
       }
       return permit.withPermit(
         Effect.uninterruptible(
-          Effect.tryPromise({
-            try: act,
-            catch: (error) =>
-              error instanceof FileError.FileError
-                ? error
-                : // Its message would tell where the directory is.
+          Effect.catch(Effect.tryPromise({ try: act, catch: (error) => error }), (error) => {
+            if (error instanceof FileError.FileError) return Effect.fail(error)
+            const code = codeOf(error)
+            // Its message would tell where the directory is.
+            return code === undefined
+              ? Effect.die(error)
+              : Effect.fail(
                   new FileError.FileError({
                     reason: "Refused",
-                    message: `The system refused the command (${codeOf(error) ?? "unknown error"})`
+                    message: `The system refused the command (${code})`
                   })
+                )
           })
         )
       )
@@ -240,9 +242,9 @@ export class Directory {
     use: (folder: Folder, name: string | undefined) => Promise<A>,
     missing?: "make"
   ): Promise<A> {
-    const opened = [await Folder.open(this.#directory)]
+    let folder = await Folder.open(this.#directory)
+    const opened = [folder]
     try {
-      let folder = opened[0] as Folder
       for (const name of names.slice(0, -1)) {
         folder = await enter(folder, name, missing)
         opened.push(folder)
