@@ -246,7 +246,7 @@ const PAUSES = 4
 const AT_POINTS = 6
 
 /** How long all of it may take, in milliseconds. */
-const PATIENCE = 280_000
+const PATIENCE = 600_000
 
 const toMessage = (message: { readonly role: string; readonly content: unknown }) =>
   message as unknown as Prompt.Message

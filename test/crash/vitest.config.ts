@@ -9,7 +9,7 @@ export default defineConfig({
   resolve: { conditions: ["toolspan-source"] },
   test: {
     include: ["test/crash/**/*.crash.ts"],
-    testTimeout: 300_000,
+    testTimeout: 900_000,
     hookTimeout: 60_000,
     reporters: process.env["CI"]
       ? ["verbose", ["json", { outputFile: ".cache/crash-tests.json" }]]
