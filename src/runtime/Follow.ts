@@ -17,7 +17,7 @@ import type { WorkedOn } from "./WorkedOn.ts"
 /** Where to look, and how often to ask the store, in milliseconds. */
 export interface Options {
   readonly store: Store
-  readonly workedOn: WorkedOn
+  readonly workedOn: Pick<WorkedOn, "listen" | "has">
   readonly pollInterval: number
   /** Has the run worked on, if it is due. Is run when nothing can be missed any more. */
   readonly wake: Effect.Effect<void, AgentError>
