@@ -42,16 +42,6 @@ export const alive = (word: string): number =>
       }
     }).length
 
-/** Waits, in real time, until something holds. */
-export const until = (what: string, holds: () => boolean) =>
-  Effect.promise(async () => {
-    for (let attempt = 0; attempt < 500; attempt++) {
-      if (holds()) return
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    throw new Error(`not within five seconds: ${what}`)
-  })
-
 /** The module of sessions, for programs. */
 export const session = `${Program.root}src/anthropic/bash/BashSession.ts`
 

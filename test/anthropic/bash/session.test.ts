@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { BashError } from "../../../src/anthropic/bash/BashError.ts"
 import * as BashSession from "../../../src/anthropic/bash/BashSession.ts"
+import { until } from "../../support/Until.ts"
 import * as Shells from "./Shells.ts"
 
 /** Runs `use` with a session in a folder of its own. */
@@ -141,7 +142,7 @@ describe("a session", () => {
       Effect.gen(function* () {
         const { output } = yield* session.run("echo $$")
         process.kill(Number(output), "SIGKILL")
-        yield* Shells.until("the shell is gone", () => Shells.alive("--norc") === 0)
+        yield* until("the shell is gone", () => Shells.alive("--norc") === 0)
         yield* Effect.sleep(20)
         assert.strictEqual((yield* session.run("echo here")).restarted, "ended")
       })
@@ -172,7 +173,7 @@ describe("a session", () => {
         )
         assert.strictEqual(first.output, "started\n")
         fs.writeFileSync(path.join(directory, "go"), "")
-        yield* Shells.until("it has written", () => fs.existsSync(path.join(directory, "done")))
+        yield* until("it has written", () => fs.existsSync(path.join(directory, "done")))
         const next = yield* session.run("echo now")
         // What had not been read yet when the command began stands before what that wrote.
         assert.strictEqual(next.background + next.output, "from behind\nnow\n")
@@ -328,7 +329,7 @@ describe("no process is left", () => {
         const seconds = Shells.uniqueSeconds()
         const { close, session } = yield* Shells.closable({})
         yield* session.run(command(seconds))
-        yield* Shells.until("it runs", sleeping(seconds))
+        yield* until("it runs", sleeping(seconds))
         yield* close
         // Not soon: when the scope is closed.
         assert.strictEqual(Shells.alive(seconds), 0)
@@ -342,7 +343,7 @@ describe("no process is left", () => {
         Effect.gen(function* () {
           const [restart, timeout, exit, interrupt] = [0, 1, 2, 3].map(() => Shells.uniqueSeconds())
           yield* session.run(`setsid sleep ${restart} &`)
-          yield* Shells.until("it runs", sleeping(restart ?? ""))
+          yield* until("it runs", sleeping(restart ?? ""))
           yield* session.restart
           assert.strictEqual(Shells.alive(restart ?? ""), 0)
 
@@ -355,10 +356,10 @@ describe("no process is left", () => {
           assert.strictEqual(Shells.alive(timeout ?? ""), 0)
 
           yield* session.run(`setsid sleep ${exit} & exit 0`)
-          yield* Shells.until("it is gone", gone(exit ?? ""))
+          yield* until("it is gone", gone(exit ?? ""))
 
           const running = yield* Effect.forkChild(session.run(`sleep ${interrupt}; touch never`))
-          yield* Shells.until("it runs", sleeping(interrupt ?? ""))
+          yield* until("it runs", sleeping(interrupt ?? ""))
           yield* Fiber.interrupt(running)
           assert.strictEqual(Shells.alive(interrupt ?? ""), 0)
           const next = yield* session.run("ls")
@@ -391,11 +392,11 @@ describe("no process is left", () => {
       const { output } = yield* session.run(
         `(env -i setsid sh -c 'sleep ${seconds} &' &) ; sleep 0.1; ps -A | wc -l`
       )
-      yield* Shells.until("it runs", sleeping(seconds))
+      yield* until("it runs", sleeping(seconds))
       // It sees its own processes alone.
       assert.isBelow(Number(output), 10)
       yield* close
-      yield* Shells.until("it is gone", gone(seconds))
+      yield* until("it is gone", gone(seconds))
     }).pipe(Effect.scoped)
   )
 })

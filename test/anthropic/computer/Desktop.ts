@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import * as Effect from "effect/Effect"
+import { until } from "../../support/Until.ts"
 
 const packages: Readonly<Record<string, string>> = {
   Xvfb: "xvfb",
@@ -86,15 +87,6 @@ const client = ({ display }: Screen, file: string, args: ReadonlyArray<string>) 
       output += chunk
     })
     return () => output
-  })
-
-export const until = (what: string, holds: () => boolean) =>
-  Effect.promise(async () => {
-    for (let attempt = 0; attempt < 1000; attempt++) {
-      if (holds()) return
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    throw new Error(`not within ten seconds: ${what}`)
   })
 
 /** What a window that covers the screen has been given: `press 1 100,200`, `release 1 …`, `key a`, `keyup a`. */

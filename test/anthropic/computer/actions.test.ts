@@ -12,6 +12,7 @@ import * as AnthropicTools from "../../../src/anthropic/AnthropicTools.ts"
 import * as ComputerHandler from "../../../src/anthropic/computer/ComputerHandler.ts"
 import type * as ComputerUse from "../../../src/anthropic/tools/ComputerUse.ts"
 import * as RecordedSpans from "../../../src/testing/RecordedSpans.ts"
+import { until } from "../../support/Until.ts"
 import * as Desktop from "./Desktop.ts"
 
 /** The real screen, and the half of it that the model is told of. */
@@ -71,7 +72,7 @@ describe("an action", () => {
         Effect.gen(function* () {
           const given = yield* Desktop.events(screen, WIDTH, HEIGHT)
           assert.isString(yield* computer(screen)(params))
-          yield* Desktop.until("the events are there", () => given().length >= expected.length)
+          yield* until("the events are there", () => given().length >= expected.length)
           // Keys let go are in an order of their own.
           const sorted = params.action === "key" || params.action === "left_click"
           const order = (events: ReadonlyArray<string>) => (sorted ? events.toSorted() : events)
@@ -101,10 +102,10 @@ describe("an action", () => {
         yield* act({ action: "mouse_move", coordinate: [50, 50] })
         const text = "-n --help $HOME `ls` \"quoted\" 'single' \\back %s café ñ\tend"
         yield* act({ action: "type", text })
-        yield* Desktop.until("it is there", () => typed().length >= text.length)
+        yield* until("it is there", () => typed().length >= text.length)
         assert.strictEqual(typed(), text)
         yield* act({ action: "type", text: "\nnext" })
-        yield* Desktop.until("it is there", () => typed().endsWith("next"))
+        yield* until("it is there", () => typed().endsWith("next"))
         assert.strictEqual(typed(), `${text}\rnext`)
       })
     )
@@ -203,7 +204,7 @@ describe("what cannot be done", () => {
           assert.include(error.message, message)
         }
         yield* act({ action: "key", text: "z" })
-        yield* Desktop.until("the key is there", () => given().length >= 2)
+        yield* until("the key is there", () => given().length >= 2)
         assert.deepStrictEqual(given(), ["key z", "keyup z"])
       })
     )
@@ -242,9 +243,9 @@ describe("keys and buttons that are held", () => {
         const holding = yield* Effect.forkChild(
           computer(screen)({ action: "hold_key", text: "shift", duration: 60 })
         )
-        yield* Desktop.until("it is held", () => given().includes("key Shift_L"))
+        yield* until("it is held", () => given().includes("key Shift_L"))
         yield* Fiber.interrupt(holding)
-        yield* Desktop.until("it is let go", () => given().includes("keyup Shift_L"))
+        yield* until("it is let go", () => given().includes("keyup Shift_L"))
       })
     )
   )
@@ -258,7 +259,7 @@ describe("keys and buttons that are held", () => {
           [act({ action: "hold_key", text: "shift", duration: 0.2 }), act({ action: "key", text: "a" })],
           { concurrency: "unbounded" }
         )
-        yield* Desktop.until("all is there", () => given().length >= 4)
+        yield* until("all is there", () => given().length >= 4)
         assert.deepStrictEqual(given(), ["key Shift_L", "keyup Shift_L", "key a", "keyup a"])
       })
     )

@@ -4,6 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Program from "../../../src/anthropic/process/Program.ts"
+import { until } from "../../support/Until.ts"
 import * as Shells from "../bash/Shells.ts"
 
 const sh = (script: string, more: Partial<Program.Request> = {}) =>
@@ -46,7 +47,7 @@ describe("a program", () => {
         yield* reason(sh("yes", { maxBytes: 1000 })),
         "TooMuchOutput: sh wrote more than 1000 bytes and was killed"
       )
-      yield* Shells.until("nothing is left", () => Shells.alive(seconds) === 0)
+      yield* until("nothing is left", () => Shells.alive(seconds) === 0)
     })
   )
 
@@ -54,9 +55,9 @@ describe("a program", () => {
     Effect.gen(function* () {
       const seconds = Shells.uniqueSeconds()
       const running = yield* Effect.forkChild(sh(`sleep ${seconds} & sleep ${seconds}`))
-      yield* Shells.until("it runs", () => Shells.alive(seconds) >= 2)
+      yield* until("it runs", () => Shells.alive(seconds) >= 2)
       yield* Fiber.interrupt(running)
-      yield* Shells.until("it is gone", () => Shells.alive(seconds) === 0)
+      yield* until("it is gone", () => Shells.alive(seconds) === 0)
     })
   )
 })
