@@ -83,6 +83,9 @@ const answer = (prompt: Prompt.Prompt): ReadonlyArray<Response.PartEncoded> => {
 /** How many calls a run makes. */
 export const CALLS = 7
 
+/** The turn, counted from 0, in which the model makes its nth call. */
+export const turnOf = (call: number): number => (call <= 3 ? 0 : call <= 5 ? 1 : 2)
+
 export const model = ({ pass, write }: World) =>
   Layer.effect(LanguageModel.LanguageModel)(
     LanguageModel.make({

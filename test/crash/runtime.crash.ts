@@ -228,17 +228,33 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
     }
     assert.deepStrictEqual(yield* Approvals.pending, [])
     assert.strictEqual((yield* store.unknownCalls).length, unknown, "the operator is told of each")
-    // An answer that is recorded is never asked for again: but for those that were lost on the way, there are as many as turns.
     const asked = lines.filter((line) => line.startsWith("asked")).length
-    assert.isAtMost(asked, runs * 4 + workers.deaths + workers.pauses * runs)
+    // An answer that is recorded is never asked for again; it is recorded before its calls are run. A worker that was stopped between its
+    // look at the store and its question may still ask, as long as nobody hears it: that is rare.
+    const late = askedLate(lines)
+    assert.isAtMost(late.length, runs / 10, late.join("\n"))
     assert.isAbove(deaths, 0)
     assert.isAbove(workers.kills, 0)
     process.stdout.write(
       `[crash] ${engine}, ${count} workers, ${runs} runs, ${runs * Clerk.CALLS} calls: ${workers.deaths} deaths (${deaths} at chosen points), ` +
         `${workers.pauses} pauses beyond the lease; ${decisions} decisions (${denied} denied); ${effects.length} effects, 0 twice; ` +
-        `${happened} successes, ${unknown} outcomes unknown; ${asked} answers asked for, of ${runs * 4}; ${Math.round((Date.now() - since) / 1000)} s\n`
+        `${happened} successes, ${unknown} outcomes unknown; ${asked} answers asked for, of ${runs * 4}, ${late.length} of them late; ${Math.round((Date.now() - since) / 1000)} s\n`
     )
   }).pipe(Effect.scoped, Effect.provide(Stores.store(url)))
+
+/** The answers that were asked for after a call of theirs, or of a later one, had run. */
+const askedLate = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const reached = new Map<string, number>()
+  return lines.filter((line) => {
+    const [, run, turn] = /^asked (\S+) (\d+)$/.exec(line) ?? []
+    if (run !== undefined) return Number(turn) < (reached.get(run) ?? 0)
+    const [, runOfCall, call] = /^\w+ (\S+)\/(\d+)$/.exec(line) ?? []
+    if (runOfCall !== undefined) {
+      reached.set(runOfCall, Math.max(reached.get(runOfCall) ?? 0, Clerk.turnOf(Number(call)) + 1))
+    }
+    return false
+  })
+}
 
 /** Until how many deaths of each kind workers die, if their runs take so long. */
 const KILLS = 12
