@@ -11,6 +11,7 @@ import * as DurableRuntime from "../../src/runtime/DurableRuntime.ts"
 import * as SqlRunStore from "../../src/runtime/SqlRunStore.ts"
 import * as SqliteClient from "../../src/sqlite/SqliteClient.ts"
 import * as Postgres from "../support/Postgres.ts"
+import * as Points from "./Points.ts"
 
 /** Milliseconds. */
 export const LEASE = 1500
@@ -58,8 +59,10 @@ export const engine = (kind: string, port: number) => {
   }
 }
 
-export const runtime = (url: string, kind: string, port: number) =>
+export const runtime = (url: string, kind: string, port: number, pass?: Points.Pass) =>
   DurableRuntime.layer({ pollInterval: 200 }).pipe(
     Layer.provide(DurableRuntime.untraced(engine(kind, port))),
-    Layer.provideMerge(store(url))
+    Layer.provideMerge(
+      pass === undefined ? store(url) : Points.layer(pass).pipe(Layer.provideMerge(store(url)))
+    )
   )

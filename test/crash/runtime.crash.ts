@@ -15,11 +15,13 @@ import * as Ports from "../support/Ports.ts"
 import * as Postgres from "../support/Postgres.ts"
 import * as Program from "../support/Program.ts"
 import * as Clerk from "./Clerk.ts"
+import * as Points from "./Points.ts"
 import * as Stores from "./Stores.ts"
 
 interface Scenario {
   readonly workers: number
   readonly engine: "cluster" | "single" | "memory"
+  /** How many at least: there are more until workers have died everywhere. */
   readonly runs: number
   /** Whether a worker is stopped for longer than its lease, now and then, and goes on after that. */
   readonly pauses?: boolean
@@ -113,17 +115,25 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
     fs.writeFileSync(ledger, "")
     const ports = yield* Effect.all(Array.from({ length: count }, () => Ports.free))
     const ledgerLines = () => fs.readFileSync(ledger, "utf8").trimEnd().split("\n")
-    const deathsAtPoints = () => ledgerLines().filter((line) => line.startsWith("died")).length
-    /** How likely a worker is to die at a point; none at the end, so that the runs come to theirs. */
-    let die = 0.03
-    const workers = new Workers(count, (index) => [url, engine, String(ports[index]), ledger, String(die)])
+    /** How often workers died at each point. */
+    const deathsAtPoints = () => {
+      const died = Object.fromEntries(Object.keys(Points.points).map((point) => [point, 0]))
+      for (const line of ledgerLines()) {
+        const [, point] = /^died (.*)$/.exec(line) ?? []
+        if (point !== undefined) died[point] = (died[point] ?? 0) + 1
+      }
+      return died
+    }
+    /** Whether workers die at points; not at the end, so that the runs come to theirs. */
+    let die = "die"
+    const workers = new Workers(count, (index) => [url, engine, String(ports[index]), ledger, die])
     yield* Effect.addFinalizer(() =>
       Effect.promise(async () => {
         await workers.end()
         fs.rmSync(directory, { recursive: true })
       })
     )
-    const ids = Array.from({ length: runs }, (_, index) => `run-${index}`)
+    const ids: Array<string> = []
     const begin = (runId: string) =>
       store.begin({
         runId,
@@ -160,24 +170,32 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
         onFailure: () => true
       })
     )
-    // They come a few at a time, while workers die.
-    yield* Effect.forkChild(
-      Effect.forEach(ids, (runId) => Effect.andThen(Effect.sleep(10), begin(runId)), { discard: true })
-    )
     const since = Date.now()
     let next = Date.now()
     while (true) {
       yield* Effect.sleep(150)
       yield* seeApprovals
       const open = yield* unfinished
-      if (open.length === 0) break
       // They die until there were enough deaths of each kind, however slow the machine is.
-      const calm =
-        workers.kills >= KILLS && (!pauses || workers.pauses >= PAUSES) && deathsAtPoints() >= AT_POINTS
-      if (calm) die = 0
-      else if (Date.now() > next) {
-        const done = pauses && Math.random() < 0.4 ? workers.pause(Stores.LEASE * 1.7) : workers.kill()
+      const toKill = workers.kills < KILLS
+      const toPause = pauses && workers.pauses < PAUSES
+      const calm = !toKill && !toPause && Object.values(deathsAtPoints()).every((deaths) => deaths > 0)
+      if (calm) die = ""
+      else if ((toKill || toPause) && Date.now() > next) {
+        const done =
+          toPause && !(toKill && Math.random() < 0.6) ? workers.pause(Stores.LEASE * 1.7) : workers.kill()
         if (done) next = Date.now() + 700 + Math.random() * 1800
+      }
+      if (calm && ids.length >= runs) {
+        if (open.length === 0) break
+      } else {
+        // They come a few at a time, while workers die.
+        const coming = Array.from(
+          { length: Math.max(0, Math.min(10, OPEN - open.length)) },
+          (_, index) => `run-${ids.length + index}`
+        )
+        yield* Effect.forEach(coming, begin)
+        ids.push(...coming)
       }
       if (Date.now() - since > PATIENCE) {
         const states = yield* Effect.forEach(open.slice(0, 5), store.get)
@@ -190,6 +208,7 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
 
     const lines = ledgerLines()
     const deaths = deathsAtPoints()
+    const turns = ids.length * 4
     const times = (line: string) => lines.filter((other) => other === line).length
     const effects = lines.filter((line) => /^(transfer|pay) /.test(line))
     let unknown = 0
@@ -232,13 +251,14 @@ const crash = (url: string, { engine, pauses = false, runs, workers: count }: Sc
     // An answer that is recorded is never asked for again; it is recorded before its calls are run. A worker that was stopped between its
     // look at the store and its question may still ask, as long as nobody hears it: that is rare.
     const late = askedLate(lines)
-    assert.isAtMost(late.length, runs / 10, late.join("\n"))
-    assert.isAbove(deaths, 0)
-    assert.isAbove(workers.kills, 0)
+    assert.isAtMost(late.length, ids.length / 10, late.join("\n"))
     process.stdout.write(
-      `[crash] ${engine}, ${count} workers, ${runs} runs, ${runs * Clerk.CALLS} calls: ${workers.deaths} deaths (${deaths} at chosen points), ` +
+      `[crash] ${engine}, ${count} workers, ${ids.length} runs, ${ids.length * Clerk.CALLS} calls: ${workers.deaths} deaths, ` +
         `${workers.pauses} pauses beyond the lease; ${decisions} decisions (${denied} denied); ${effects.length} effects, 0 twice; ` +
-        `${happened} successes, ${unknown} outcomes unknown; ${asked} answers asked for, of ${runs * 4}, ${late.length} of them late; ${Math.round((Date.now() - since) / 1000)} s\n`
+        `${happened} successes, ${unknown} outcomes unknown; ${asked} answers asked for, of ${turns}, ${late.length} of them late; ` +
+        `${Math.round((Date.now() - since) / 1000)} s\n[crash] deaths: ${Object.entries(deaths)
+          .map(([point, times]) => `${times} ${point}`)
+          .join(", ")}\n`
     )
   }).pipe(Effect.scoped, Effect.provide(Stores.store(url)))
 
@@ -256,10 +276,12 @@ const askedLate = (lines: ReadonlyArray<string>): ReadonlyArray<string> => {
   })
 }
 
-/** Until how many deaths of each kind workers die, if their runs take so long. */
+/** Until how many deaths from outside workers die; and until each point was the end of one. */
 const KILLS = 12
 const PAUSES = 4
-const AT_POINTS = 6
+
+/** How many runs there are at once. */
+const OPEN = 60
 
 /** How long all of it may take, in milliseconds. */
 const PATIENCE = 600_000

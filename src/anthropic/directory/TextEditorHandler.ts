@@ -27,8 +27,8 @@ export interface Handlers {
   readonly AnthropicTextEditor: (params: TextEditor.Parameters) => Effect.Effect<string, FileError.FileError>
 }
 
-/** How many edits can be undone. */
-const MAX_EDITS = 100
+/** How many edits can be undone: for each, the file before and after is held in memory. */
+const MAX_EDITS = 20
 
 /** Throws an `Error` that names the option that makes no sense. */
 export const make = (options: Options): Handlers => {

@@ -14,7 +14,7 @@ const numbered = (lines: ReadonlyArray<string>, first: number): string =>
     .map((line, index) => `${String(first + index).padStart(NUMBER_WIDTH)}\t${line.replace(/\r$/, "")}`)
     .join("\n")
 
-/** The lines `range[0]` to `range[1]`, both included, -1 for the last; all without a range. `shown`: the path, for errors. */
+/** The lines `range[0]` to `range[1]`, both included, -1 for the last; all without a range. */
 export const view = (
   text: string,
   range: readonly [first: number, last: number] | undefined,
